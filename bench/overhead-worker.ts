@@ -1,0 +1,50 @@
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import pino from 'pino';
+import { canaryStages } from '../src/activities/canary/stages.js';
+import { createActivities } from '../src/activities/stage-runner.js';
+import { createPool } from '../src/db/client.js';
+import { findCanarySettings } from '../src/db/canaries.js';
+import { createItemWorker } from '../src/temporal/worker.js';
+import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';
+
+/** One worker process of the benchmark: it serves our pipelines and the bare workflow alike, each with the same settings. */
+const [databaseUrl = '', address = '', codePath = '', name = ''] = process.argv.slice(2);
+
+const pool = createPool({ url: databaseUrl, size: 10, name });
+const insert = (step: string) => async (id: string) => {
+  await pool.query({
+    name: 'bare',
+    text: 'INSERT INTO bare_effects (item_id, stage) VALUES ($1, $2)',
+    values: [id, step],
+  });
+};
+const bareActivities = { one: insert('one'), two: insert('two'), three: insert('three') };
+export type BareActivities = typeof bareActivities;
+
+Runtime.install({ shutdownSignals: [] });
+const connection = await NativeConnection.connect({ address });
+const common = {
+  connection,
+  namespace: 'default',
+  identity: name,
+  workflowBundle: { codePath },
+  maxActivities: 100,
+  shutdownGraceMs: 1_000,
+};
+const stages = canaryStages({
+  find: (id) => findCanarySettings(pool, id),
+  self: { kill: () => undefined, freeze: () => undefined },
+});
+const workers = await Promise.all([
+  createItemWorker({ ...common, pipeline: 'bare', activities: bareActivities }),
+  ...OVERHEAD_PIPELINES.map((pipeline) => {
+    const activities = createActivities({ pool, pipeline, stages, worker: name, logger: pino({ level: 'warn' }) });
+    return createItemWorker({ ...common, pipeline: pipeline.name, activities });
+  }),
+]);
+process.once('disconnect', () => {
+  process.exit(0);
+});
+const running = workers.map((worker) => worker.run());
+process.send?.('ready');
+await Promise.all(running);

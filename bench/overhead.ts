@@ -1,0 +1,254 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { v7 as uuidv7 } from 'uuid';
+import { findTemporalCli } from '../scripts/find-temporal-cli.mjs';
+import { workflowIdOf } from '../src/core/run.js';
+import type { Pipeline } from '../src/core/pipeline.js';
+import { createPool, inTransaction } from '../src/db/client.js';
+import { insertCanary } from '../src/db/canaries.js';
+import { createItem } from '../src/db/items.js';
+import { migrate } from '../src/db/migrate.js';
+import { startPostgres } from '../src/start/embedded-postgres.js';
+import { startTemporal } from '../src/start/embedded-temporal.js';
+import { freePort } from '../src/start/free-port.js';
+import { createTemporalEngine } from '../src/temporal/engine.js';
+import { cpuMsOf } from './cpu.js';
+import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';
+
+/** Enough repeats to see the noise of a shared machine, few enough to end in some minutes. */
+const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 5);
+const BATCH = 150;
+const IN_FLIGHT = 50;
+const ONE_AT_A_TIME = 30;
+const WORKERS = 2;
+
+const GOALS = { ordinaryThroughput: 0.9, ordinaryP50: 1.25, shortThroughput: 1.4 };
+
+type Kind = 'bare' | 'ordinary' | 'short';
+interface Figures {
+  perSecond: number[];
+  oneMs: number[];
+  cpuMs: number[];
+  /** Where the CPU time of the last batch went, in ms per item. */
+  parts: Record<string, number>;
+}
+type Pids = Readonly<Record<string, readonly number[]>>;
+
+/** The canary against a bare Temporal workflow of three activities that insert one row each: same servers, same workers,
+ *  same concurrency, interleaved. */
+export async function overhead(): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'unstuck-bench-'));
+  const stops: (() => Promise<void> | void)[] = [
+    () => {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  ];
+  try {
+    return await measure(folder, stops);
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+async function measure(folder: string, stops: (() => Promise<void> | void)[]): Promise<boolean> {
+  const log = () => undefined;
+  const postgres = await startPostgres({ dataDir: folder, port: await freePort(), log });
+  stops.push(postgres.stop);
+  const dbFile = join(folder, 'temporal.db');
+  const temporal = await startTemporal({ cliPath: findTemporalCli(), dbFile, port: await freePort(), log });
+  stops.push(temporal.stop);
+  await migrate(postgres.url, join(import.meta.dirname, '../prisma/migrations'));
+  const pool = createPool({ url: postgres.url, size: 10, name: 'bench' });
+  stops.push(() => pool.end());
+  await pool.query(
+    'CREATE TABLE bare_effects (id bigserial PRIMARY KEY, item_id uuid, stage text, at timestamptz DEFAULT now())',
+  );
+
+  const codePath = join(folder, 'bundle.js');
+  writeFileSync(codePath, (await bundle()).code);
+  const workers = await Promise.all(
+    Array.from({ length: WORKERS }, async (_, n) => {
+      const args = [postgres.url, temporal.address, codePath, `bench-${String(n + 1)}`];
+      const worker = fork(join(import.meta.dirname, 'overhead-worker.ts'), args, { execArgv: ['--import', 'tsx'] });
+      await once(worker, 'message');
+      return worker;
+    }),
+  );
+  stops.push(() => {
+    workers.forEach((worker) => {
+      worker.disconnect();
+    });
+  });
+
+  const connection = await Connection.connect({ address: temporal.address });
+  stops.push(() => connection.close());
+  const client = new Client({ connection });
+  const engine = createTemporalEngine(client);
+
+  async function bareItem(): Promise<void> {
+    const id = uuidv7();
+    const handle = await client.workflow.start('bare', { workflowId: `bare:${id}`, taskQueue: 'bare', args: [id] });
+    await handle.result();
+  }
+  async function ourItem(pipeline: Pipeline): Promise<void> {
+    const run = await inTransaction(pool, async (transaction) => {
+      const actor = { id: 'bench', type: 'user' } as const;
+      const created = await createItem(transaction, pipeline, { owner: 'bench', actor, trigger: 'bench' });
+      await insertCanary(transaction, created.id, { stageMs: [0, 0, 0], units: 0, decision: false, faults: [] });
+      return created.created ? created.run : null;
+    });
+    if (!run) throw new Error('a new item wants a run');
+    await engine.start(run);
+    await client.workflow.getHandle(workflowIdOf(run)).result();
+  }
+  const [ordinary, short] = OVERHEAD_PIPELINES as [Pipeline, Pipeline];
+  const items: Record<Kind, () => Promise<void>> = {
+    bare: bareItem,
+    ordinary: () => ourItem(ordinary),
+    short: () => ourItem(short),
+  };
+  const pids: Pids = {
+    postgres: [postgres.pid],
+    temporal: [temporal.pid],
+    workers: workers.map((worker) => worker.pid ?? 0),
+  };
+  const figures = await interleave(items, pids);
+  await assertEffects(pool, REPEATS * (BATCH + ONE_AT_A_TIME) + WARM_UP);
+  return report(figures);
+}
+
+const WARM_UP = 50;
+
+async function interleave(items: Record<Kind, () => Promise<void>>, pids: Pids): Promise<Record<Kind, Figures>> {
+  const kinds = Object.keys(items) as Kind[];
+  const empty = (): Figures => ({ perSecond: [], oneMs: [], cpuMs: [], parts: {} });
+  const figures: Record<Kind, Figures> = { bare: empty(), ordinary: empty(), short: empty() };
+  for (const kind of kinds) await manyAtOnce(WARM_UP, items[kind]);
+  for (let repeat = 1; repeat <= REPEATS; repeat += 1) {
+    // Each repeat begins with another kind, so that none always runs on a colder or fuller machine.
+    const order = kinds.map((_, at) => kinds[(at + repeat) % kinds.length] as Kind);
+    for (const kind of order) {
+      const before = cpuOf(pids);
+      const began = performance.now();
+      await manyAtOnce(BATCH, items[kind]);
+      figures[kind].perSecond.push(BATCH / ((performance.now() - began) / 1_000));
+      const after = cpuOf(pids);
+      const parts = Object.keys(after).map(
+        (part) => [part, ((after[part] ?? 0) - (before[part] ?? 0)) / BATCH] as const,
+      );
+      figures[kind].cpuMs.push(parts.reduce((sum, [, ms]) => sum + ms, 0));
+      figures[kind].parts = Object.fromEntries(parts);
+    }
+    for (const kind of order) {
+      for (let n = 0; n < ONE_AT_A_TIME; n += 1) {
+        const began = performance.now();
+        await items[kind]();
+        figures[kind].oneMs.push(performance.now() - began);
+      }
+    }
+    process.stdout.write(
+      `repeat ${String(repeat)} of ${String(REPEATS)}: ${kinds.map((kind) => `${kind} ${(figures[kind].perSecond.at(-1) ?? 0).toFixed(1)}/s`).join(', ')}\n`,
+    );
+  }
+  return figures;
+}
+
+/** The client of the benchmark counts too: a started item is part of the price. */
+function cpuOf(pids: Pids): Record<string, number> {
+  const { user, system } = process.cpuUsage();
+  const servers = Object.entries(pids).map(([part, roots]) => [part, cpuMsOf(roots)] as const);
+  return { ...Object.fromEntries(servers), client: (user + system) / 1_000 };
+}
+
+async function manyAtOnce(count: number, item: () => Promise<void>): Promise<void> {
+  let left = count;
+  async function lane(): Promise<void> {
+    while (left > 0) {
+      left -= 1;
+      await item();
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, count) }, lane));
+}
+
+/** A benchmark of work that was lost or doubled would measure nothing. */
+async function assertEffects(pool: ReturnType<typeof createPool>, perKind: number): Promise<void> {
+  const { rows } = await pool.query<{ pipeline: string; items: number; effects: number }>(
+    `SELECT pipeline, count(DISTINCT i.id)::int AS items, count(e.id)::int AS effects
+     FROM items i LEFT JOIN canary_effects e ON e.item_id = i.id WHERE i.state = 'DONE' GROUP BY pipeline`,
+  );
+  for (const row of rows) {
+    if (row.items !== perKind || row.effects !== 3 * perKind) {
+      throw new Error(
+        `${row.pipeline}: ${String(row.items)} items and ${String(row.effects)} effects instead of ${String(perKind)} and ${String(3 * perKind)}`,
+      );
+    }
+  }
+}
+
+async function bundle() {
+  return bundleWorkflowCode({
+    workflowsPath: join(import.meta.dirname, 'overhead-workflows.ts'),
+    webpackConfigHook: (config) => ({
+      ...config,
+      resolve: { ...config.resolve, extensionAlias: { '.js': ['.ts', '.js'] } },
+    }),
+  });
+}
+
+function report(figures: Record<Kind, Figures>): boolean {
+  const rows = Object.entries(figures).map(([kind, each]) => ({
+    kind,
+    'items/s': median(each.perSecond),
+    'p50 ms': quantile(each.oneMs, 0.5),
+    'p95 ms': quantile(each.oneMs, 0.95),
+    'CPU ms/item': median(each.cpuMs),
+    ...Object.fromEntries(Object.entries(each.parts).map(([part, ms]) => [`of it ${part}`, ms])),
+  }));
+  const [bare, ordinary, short] = rows;
+  if (!bare || !ordinary || !short) throw new Error('a kind was not measured');
+  // Ratios are taken within a repeat: what disturbs the machine for a minute disturbs all kinds of that repeat.
+  const ratio = (kind: Kind) =>
+    median(figures[kind].perSecond.map((each, at) => each / (figures.bare.perSecond[at] ?? NaN)));
+  const ratios = {
+    ordinaryThroughput: ratio('ordinary'),
+    ordinaryP50: ordinary['p50 ms'] / bare['p50 ms'],
+    shortThroughput: ratio('short'),
+    shortP50: short['p50 ms'] / bare['p50 ms'],
+    ordinaryCpu: ordinary['CPU ms/item'] / bare['CPU ms/item'],
+    shortCpu: short['CPU ms/item'] / bare['CPU ms/item'],
+  };
+  const met =
+    ratios.ordinaryThroughput >= GOALS.ordinaryThroughput &&
+    ratios.ordinaryP50 <= GOALS.ordinaryP50 &&
+    ratios.shortThroughput >= GOALS.shortThroughput;
+  const fixed = (value: number) => value.toFixed(value < 10 ? 2 : 1);
+  for (const row of rows) {
+    process.stdout.write(
+      `${Object.entries(row)
+        .map(([name, value]) => (typeof value === 'number' ? `${name} ${fixed(value)}` : value.padEnd(9)))
+        .join('  ')}\n`,
+    );
+  }
+  process.stdout.write(
+    `${Object.entries(ratios)
+      .map(([name, value]) => `${name} ${fixed(value)}`)
+      .join('  ')}\n`,
+  );
+  process.stdout.write(`${JSON.stringify({ benchmark: 'overhead', met, goals: GOALS, ratios, rows })}\n`);
+  return met;
+}
+
+function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
+}

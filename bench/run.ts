@@ -1,0 +1,11 @@
+import { overhead } from './overhead.js';
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<boolean>>> = { overhead };
+
+const [name = ''] = process.argv.slice(2);
+const benchmark = BENCHMARKS[name];
+if (!benchmark) {
+  process.stderr.write(`there is no benchmark '${name}'; there are: ${Object.keys(BENCHMARKS).join(', ')}\n`);
+  process.exit(2);
+}
+process.exit((await benchmark()) ? 0 : 1);

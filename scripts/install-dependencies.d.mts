@@ -1,0 +1,3 @@
+import type { Step } from './set-up.mjs';
+
+export const installStep: Step;

@@ -1,0 +1,105 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { canary } from '../../pipelines/canary.js';
+import type { Sql, Statement } from '../../ports/sql.js';
+import type { Save, StageContext, Stages } from '../../ports/stage.js';
+import type { CanarySettings, Fault } from '../../core/canary-settings.js';
+
+/** What a canary may do to its own process when an admin asks for it. */
+export interface SelfHarm {
+  kill(): void;
+  freeze(): void;
+}
+
+export interface CanaryDeps {
+  find(id: string): Promise<CanarySettings>;
+  self: SelfHarm;
+}
+
+/** How often a canary says that it moves. */
+const PROGRESS_MS = 250;
+
+const STAGE_NAMES = ['first', 'second', 'third'] as const;
+
+/** Three stages and a fan-out that take as long as asked, leave one effect each, and fail when told to. */
+export function canaryStages(deps: CanaryDeps): Stages<typeof canary> {
+  return {
+    async first(context) {
+      const { settings, save } = await work(deps, 'first', context);
+      if (settings.units === 0) return { outcome: 'done', save };
+      const units = Array.from({ length: settings.units }, (_, n) => `unit-${String(n + 1)}`);
+      return { outcome: 'split', save, units };
+    },
+    async spread(context) {
+      const { save } = await work(deps, 'spread', context);
+      return { outcome: 'done', save };
+    },
+    async second(context) {
+      const { settings, save } = await work(deps, 'second', context);
+      return { outcome: settings.decision ? 'ask' : 'done', save };
+    },
+    async third(context) {
+      const { save } = await work(deps, 'third', context);
+      return { outcome: 'done', save };
+    },
+  };
+}
+
+async function work(deps: CanaryDeps, stage: Fault['stage'], context: StageContext) {
+  const settings = await deps.find(context.item.id);
+  const fault = settings.faults.find((each) => isMeant(each, stage, context));
+  await act(deps.self, fault, context);
+  // A fan-out's units take as long as the stage before them.
+  const at = STAGE_NAMES.findIndex((name) => name === stage);
+  const ms = settings.stageMs[Math.max(0, at)] ?? 0;
+  await waitFor(ms, context);
+  const effect = effectOf(stage, context);
+  const save: Save = fault?.kind === 'freezeInCommit' ? frozenSave(effect, deps.self) : effect;
+  return { settings, save };
+}
+
+function isMeant(fault: Fault, stage: string, context: StageContext): boolean {
+  if (fault.stage !== stage || fault.attempt !== context.attempt) return false;
+  return fault.unit === undefined || fault.unit === context.unit;
+}
+
+async function act(self: SelfHarm, fault: Fault | undefined, context: StageContext): Promise<void> {
+  switch (fault?.kind) {
+    case 'fail':
+      throw new Error(`asked to fail on attempt ${String(context.attempt)}`);
+    case 'hang':
+      return new Promise(() => undefined);
+    case 'kill':
+      self.kill();
+      return new Promise(() => undefined);
+    case 'freeze':
+      self.freeze();
+      return;
+    case 'freezeInCommit':
+    case undefined:
+      return;
+  }
+}
+
+async function waitFor(ms: number, { signal, progress }: StageContext): Promise<void> {
+  const until = performance.now() + ms;
+  for (let left = ms; left > 0; left = until - performance.now()) {
+    progress({ doneMs: Math.round(ms - left), ofMs: ms });
+    await delay(Math.min(left, PROGRESS_MS), undefined, { signal });
+  }
+}
+
+function effectOf(stage: string, { item, unit, attempt }: StageContext): Statement {
+  return {
+    text: `INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
+      SELECT $1::uuid, $2::int, $3::text, $4::text, $5::int FROM guard`,
+    values: [item.id, item.visit, stage, unit, attempt],
+  };
+}
+
+/** Freezes the process after the effect is written and before the transaction commits. */
+function frozenSave(effect: Statement, self: SelfHarm): Save {
+  return async (transaction: Sql) => {
+    await transaction.query(`WITH guard AS (SELECT 1) ${effect.text}`, effect.values);
+    self.freeze();
+  };
+}

@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isTransient } from '../db/transient.js';
+
+/** Waits between tries at a database that is away. About two seconds in all: a restart, a failover's first moments. After
+ *  that the attempt fails and Temporal tries again, without an error being counted. */
+const WAITS_MS = [50, 100, 250, 500, 1_000] as const;
+
+/** Repeats a call while the database, and not the call, is at fault. The call must be safe to repeat. Who gives the signal
+ *  gets the last error without another wait. */
+export async function patiently<T>(
+  call: () => Promise<T>,
+  waits: Iterable<number> = WAITS_MS,
+  giveUp?: AbortSignal,
+): Promise<T> {
+  for (const wait of waits) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isTransient(error) || giveUp?.aborted) throw error;
+      await pause(wait, giveUp);
+    }
+  }
+  return call();
+}
+
+async function pause(ms: number, giveUp: AbortSignal | undefined): Promise<void> {
+  try {
+    await delay(ms, undefined, giveUp && { signal: giveUp });
+  } catch (error) {
+    // Cut short by the signal: one last call, whose error is the one that counts.
+    if (!giveUp?.aborted) throw error;
+  }
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { type ActivityFunction, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Pipeline } from '../core/pipeline.js';
+import type { RunActivities, StageInput } from '../core/run.js';
+import type { Step } from '../core/step.js';
+import type { Attempt, Claimed } from '../db/attempt.js';
+import { type Claim, claimTask } from '../db/claim.js';
+import { nextStep } from '../db/next-step.js';
+import { markRunEnded } from '../db/run-end.js';
+import type { AnyStage } from '../ports/stage.js';
+import { endingOf } from './ending.js';
+import { patiently } from './patience.js';
+import { commitEnding } from './settle.js';
+import { watchStage } from './watch.js';
+
+export interface RunnerDeps {
+  pool: pg.Pool;
+  pipeline: Pipeline;
+  stages: Readonly<Record<string, AnyStage>>;
+  /** This worker process, as `workers` knows it. */
+  worker: string;
+  logger: Logger;
+}
+
+/** A hold up to this long ends the attempt and lets Temporal try again; a longer one is the run's to wait for. */
+const SHORT_HOLD_MS = 30_000;
+
+/** Ten seconds in all: a rolling upgrade has both versions side by side for longer, but each try may meet the new one. */
+const UNKNOWN_STAGE_TRIES = 10;
+const UNKNOWN_STAGE_RETRY_MS = 1_000;
+
+/** The activities of one pipeline's worker: one per stage, named by it, and those every run needs. */
+export function createActivities(deps: RunnerDeps): Record<string, ActivityFunction> & RunActivities {
+  const stages = Object.fromEntries(
+    Object.entries(deps.stages).map(([name, stage]) => [name, (input: StageInput) => runStage(deps, stage, input)]),
+  );
+  return {
+    ...stages,
+    default: askRowAfterSomeTries,
+    nextStep: (run) => nextStep(deps.pool, deps.pipeline, run),
+    endRun: (run) => markRunEnded(deps.pool, run),
+  };
+}
+
+/** For a stage this version does not know. A newer worker beside us may, so the task goes back a few times; then the stage
+ *  is one that a changed table no longer has, and the row says what comes instead. */
+async function askRowAfterSomeTries(): Promise<Step> {
+  const { attempt, activityType } = Context.current().info;
+  if (attempt > UNKNOWN_STAGE_TRIES) return Promise.resolve({ do: 'next' });
+  throw ApplicationFailure.create({
+    message: `this worker has no stage ${activityType}`,
+    type: 'unknown_stage',
+    nextRetryDelay: UNKNOWN_STAGE_RETRY_MS,
+  });
+}
+
+/** One attempt: claim, run, commit. If the claim can't be written, the stage does not run. */
+async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): Promise<Step> {
+  const { info } = Context.current();
+  const attempt: Attempt = {
+    itemId: input.itemId,
+    visit: input.visit,
+    epoch: input.epoch,
+    state: input.state,
+    stage: input.stage,
+    unit: input.unit,
+    claimId: randomUUID(),
+    token: info.isLocal ? null : info.taskToken,
+    scheduledAt: info.isLocal ? null : new Date(info.currentAttemptScheduledTimestampMs),
+    worker: deps.worker,
+  };
+  const claim = await patiently(() => claimTask(deps.pool, deps.pipeline, attempt));
+  return claim.answer === 'run'
+    ? attemptStage(deps, stage, input, claim.claimed)
+    : answerOf(claim, input, info.isLocal);
+}
+
+function answerOf(claim: Exclude<Claim, { answer: 'run' }>, input: StageInput, isLocal: boolean): Step {
+  switch (claim.answer) {
+    case 'superseded':
+      return { do: 'end', why: 'superseded' };
+    case 'done':
+      return claim.step;
+    case 'hold':
+      if (isLocal || claim.forMs > SHORT_HOLD_MS) {
+        return { do: 'wait', state: input.state, forMs: claim.forMs, reason: claim.reason };
+      }
+      throw ApplicationFailure.create({ message: claim.reason, type: 'hold', nextRetryDelay: claim.forMs });
+  }
+}
+
+async function attemptStage(deps: RunnerDeps, stage: AnyStage, input: StageInput, claimed: Claimed): Promise<Step> {
+  const logger = deps.logger.child({ item: claimed.itemId, stage: claimed.stage, unit: claimed.unit || undefined });
+  const watch = watchStage({ ...deps, logger }, input, claimed);
+  try {
+    const settled = await watch.run(stage);
+    const ending = endingOf(deps.pipeline, claimed, settled);
+    return await commitEnding({ ...deps, logger, released: watch.released }, claimed, ending, settled);
+  } finally {
+    watch.stop();
+  }
+}

@@ -1,0 +1,154 @@
+import { Context } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/common';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { stageOf } from '../core/machine.js';
+import type { Pipeline } from '../core/pipeline.js';
+import type { StageInput } from '../core/run.js';
+import { msOf } from '../core/span.js';
+import type { Claimed } from '../db/attempt.js';
+import { beatTask, keepCheckpoint } from '../db/beat.js';
+import type { AnyStage, Json, JsonObject, StageResult } from '../ports/stage.js';
+
+/** How a stage's attempt came out, before anything is written. */
+export type Settled =
+  | { as: 'result'; result: StageResult }
+  | { as: 'error'; error: Error }
+  /** The worker shuts down, or the run was cancelled: nobody's fault. */
+  | { as: 'released'; cause: CancelledFailure }
+  /** Another attempt holds the task now, or the item has moved on. */
+  | { as: 'superseded' };
+
+/** The stage took longer than its row allows, or said nothing for too long. */
+class StageTimeout extends Error {
+  override readonly name = 'StageTimeout';
+}
+
+interface WatchDeps {
+  pool: pg.Pool;
+  pipeline: Pipeline;
+  logger: Logger;
+}
+
+/** Beats once a second, or more often where the heartbeat timeout is short: three may be lost before it strikes. */
+const BEAT_MS = 1_000;
+const BEATS_PER_TIMEOUT = 4;
+
+/** The row is beaten less often than Temporal: it only has to stay younger than the owner's stale threshold. */
+const ROW_BEATS_PER_TIMEOUT = 2;
+
+export interface Watch {
+  run(stage: AnyStage): Promise<Settled>;
+  /** Aborted when the worker shuts down or the run was cancelled: what is not written by then is not waited for. */
+  released: AbortSignal;
+  stop(): void;
+}
+
+/** Beats while the stage's promise lives, and aborts it when its time is up, when it falls silent, when the worker shuts
+ *  down, or when the row says that it is no longer ours. */
+export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed): Watch {
+  const context = Context.current();
+  const { row } = stageOf(deps.pipeline, claimed.stage);
+  const controller = new AbortController();
+  const released = new AbortController();
+  const timers: NodeJS.Timeout[] = [];
+  let isOver = false;
+  let report: JsonObject | null = null;
+  let silence: NodeJS.Timeout | undefined;
+  let settle: (settled: Settled) => void = () => undefined;
+  const stopped = new Promise<Settled>((resolve) => {
+    settle = resolve;
+  });
+
+  function abort(settled: Settled): void {
+    settle(settled);
+    controller.abort(settled.as === 'error' ? settled.error : new Error(settled.as));
+  }
+  function abortSilent(): void {
+    abort({
+      as: 'error',
+      error: new StageTimeout(`${claimed.stage} reported no progress for ${row.progressWithin ?? ''}`),
+    });
+  }
+  function armSilence(): void {
+    clearTimeout(silence);
+    // A stage that ignores its signal may report long after its attempt has ended.
+    if (isOver) return;
+    if (row.progressWithin) silence = setTimeout(abortSilent, msOf(row.progressWithin));
+  }
+  async function beatRow(): Promise<void> {
+    const latest = report;
+    report = null;
+    try {
+      if (!(await beatTask(deps.pool, claimed, latest))) abort({ as: 'superseded' });
+    } catch (error) {
+      // The database is away: the stage goes on, and its commit will wait or fail by itself.
+      deps.logger.warn({ err: error }, 'beat could not be written');
+    }
+  }
+
+  timers.push(
+    setTimeout(() => {
+      abort({ as: 'error', error: new StageTimeout(`${claimed.stage} took longer than ${row.within}`) });
+    }, input.withinMs),
+  );
+  if (!context.info.isLocal) {
+    const every = Math.min(BEAT_MS, input.beatsMs / BEATS_PER_TIMEOUT);
+    timers.push(
+      setInterval(() => {
+        context.heartbeat(report ?? undefined);
+      }, every),
+    );
+    timers.push(setInterval(() => void beatRow(), Math.max(BEAT_MS, input.beatsMs / ROW_BEATS_PER_TIMEOUT)));
+  }
+  armSilence();
+  context.cancelled.catch((error: unknown) => {
+    if (!(error instanceof CancelledFailure)) return;
+    const settled = settledOf(error);
+    if (settled.as === 'released') released.abort();
+    abort(settled);
+  });
+
+  return {
+    run: (stage) => Promise.race([runStage(stage), stopped]),
+    released: released.signal,
+    stop() {
+      isOver = true;
+      clearTimeout(silence);
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+
+  async function runStage(stage: AnyStage): Promise<Settled> {
+    try {
+      const result = await stage({
+        item: { id: claimed.itemId, pipeline: deps.pipeline.name, owner: claimed.owner, visit: claimed.visit },
+        unit: claimed.unit,
+        attempt: claimed.attempt,
+        checkpoint: (claimed.checkpoint ?? null) as Json,
+        signal: controller.signal,
+        progress(latest) {
+          report = latest;
+          armSilence();
+        },
+        async keep(checkpoint) {
+          if (await keepCheckpoint(deps.pool, claimed, checkpoint)) return;
+          abort({ as: 'superseded' });
+          throw new Error('this attempt has been superseded');
+        },
+      });
+      return { as: 'result', result };
+    } catch (error) {
+      // An aborted stage throws too; what counts then is why it was aborted.
+      if (controller.signal.aborted) return stopped;
+      return { as: 'error', error: error instanceof Error ? error : new Error(String(error)) };
+    }
+  }
+}
+
+/** Temporal cancels an activity for several reasons; it names them in the message. */
+function settledOf(cause: CancelledFailure): Settled {
+  return cause.message === 'NOT_FOUND' || cause.message === 'TIMED_OUT'
+    ? { as: 'superseded' }
+    : { as: 'released', cause };
+}

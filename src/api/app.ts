@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController, type RawServerDefault } from 'fastify';
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Pipeline } from '../core/pipeline.js';
+import type { Prisma } from '../db/prisma.js';
+import type { Engine } from '../ports/engine.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { authorizeCaller, identifyCaller } from './access.js';
+import { type AuthSettings, createIdentify } from './auth.js';
+import { answerClientError } from './client-error.js';
+import { createEngineHealth } from './engine-health.js';
+import { addErrorHandler, sendProblem } from './errors.js';
+import { addGracefulClose } from './graceful-close.js';
+import { addRateLimit, addSecurityHeaders, addShedding, type Limits } from './limits.js';
+import { addNotFoundHandler } from './not-found.js';
+import { addOpenApi, addReference } from './openapi.js';
+import { addCanaryRoutes } from './routes/canaries.js';
+import { addHealthRoutes } from './routes/health.js';
+import { addItemRoutes } from './routes/items.js';
+import { addMetricsRoute } from './routes/metrics.js';
+
+export interface ApiSettings {
+  auth: AuthSettings;
+  limits: Limits;
+  bodyLimitBytes: number;
+  /** The Temporal Web UI and the namespace that runs are in; null: no links. */
+  temporalUi: { url: string; namespace: string } | null;
+}
+
+export interface ApiDeps {
+  pool: pg.Pool;
+  prisma: Prisma;
+  engine: Engine;
+  pipelines: Readonly<Record<string, Pipeline>>;
+  /** When the dispatcher of this process last looked for work; without one, health says unknown. */
+  dispatcher?: { lastTurnAt(): Date | null };
+  logger: Logger;
+  metrics: Metrics;
+  settings: ApiSettings;
+}
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+/** A request must have arrived after this long; no body of ours takes nearly as long. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Longer than every statement that a handler waits for; past it something hangs. */
+const HANDLER_TIMEOUT_MS = 60_000;
+
+/** A connection that says nothing for this long is closed. */
+const CONNECTION_TIMEOUT_MS = 120_000;
+
+/** Builds the whole API; listening is up to the caller. */
+export async function buildApp(deps: ApiDeps): Promise<App> {
+  const { settings, metrics } = deps;
+  const loggerInstance: FastifyBaseLogger = deps.logger;
+  const app = fastify({
+    loggerInstance,
+    // One line for each answer, by ourselves.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdOf,
+    bodyLimit: settings.bodyLimitBytes,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    handlerTimeout: HANDLER_TIMEOUT_MS,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    // While closing, what still comes in on open connections is answered and the connection then closed.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    clientErrorHandler: answerClientError,
+  }).withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  // JSON is all there is: what is sent as text is refused, not taken for a string.
+  app.removeContentTypeParser('text/plain');
+  addErrorHandler(app);
+  addNotFoundHandler(app);
+
+  app.decorateRequest('caller', null);
+  app.decorateRequest('refusal', null);
+  addGracefulClose(app);
+  addObservation(app, metrics);
+  // The order of these is the order of their hooks.
+  await addSecurityHeaders(app);
+  await addShedding(app, settings.limits);
+  app.addHook('onRequest', identifyCaller(createIdentify(settings.auth)));
+  await addRateLimit(app, settings.limits);
+  app.addHook('onRequest', authorizeCaller);
+  // No body is an empty one, so that validation names the fields that are missing.
+  app.addHook('preValidation', async (request) => {
+    if (request.routeOptions.schema?.body !== undefined) request.body ??= {};
+  });
+
+  await addOpenApi(app);
+  const engineHealth = createEngineHealth(deps.engine);
+  addHealthRoutes(app, { ...deps, engineHealth });
+  addMetricsRoute(app, deps);
+  addCanaryRoutes(app, deps);
+  addItemRoutes(app, { ...deps, engineHealth, temporalUi: settings.temporalUi });
+  await addReference(app);
+  return app;
+}
+
+/** An id that a caller or a proxy gave is kept if it can stand in a log line. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+function addObservation(app: App, metrics: Metrics): void {
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('X-Request-Id', request.id);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { method } = request;
+    const route = request.routeOptions.url ?? 'none';
+    const status = reply.statusCode;
+    metrics.httpDuration.observe({ method, route, status }, reply.elapsedTime / 1_000);
+    const level = method === 'GET' || method === 'HEAD' ? 'debug' : 'info';
+    const facts = { method, route, status, ms: Math.round(reply.elapsedTime), caller: request.caller?.sub };
+    request.log[level](facts, 'request answered');
+  });
+}

@@ -1,0 +1,120 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Pipeline } from '../core/pipeline.js';
+import { clearWake, type DueItem, takeDueStarts, takeDueWakes } from '../db/due.js';
+import { firstStepOf } from '../db/items.js';
+import type { Engine } from '../ports/engine.js';
+
+export interface DispatcherDeps {
+  pool: pg.Pool;
+  engine: Engine;
+  pipelines: Readonly<Record<string, Pipeline>>;
+  logger: Logger;
+}
+
+/** One page of work; what is left comes with the next turn at once. */
+const PAGE = 50;
+
+/** Lost starts are seen within this; one cheap index look-up a turn. */
+const EVERY_MS = 500;
+
+export interface Counts {
+  started: number;
+  woken: number;
+  failed: number;
+}
+
+export interface Dispatcher {
+  /** Do a turn now: something was just inserted. */
+  wake(): void;
+  /** When the last turn ended without an error; null before the first. */
+  lastTurnAt(): Date | null;
+  stop(): Promise<void>;
+}
+
+/** Starts what is not started and tells runs what they have not seen. Any number of copies may run. */
+export function startDispatcher(deps: DispatcherDeps): Dispatcher {
+  let stopped = false;
+  let lastTurnAt: Date | null = null;
+  let nudge: () => void = () => undefined;
+
+  async function loop(): Promise<void> {
+    while (!stopped) {
+      const busy = await turn();
+      if (!busy) await pause();
+    }
+  }
+  async function turn(): Promise<boolean> {
+    try {
+      const counts = await dispatchDue(deps);
+      lastTurnAt = new Date();
+      return counts.started + counts.woken >= PAGE;
+    } catch (error) {
+      deps.logger.warn({ err: error }, 'dispatcher could not read what is due');
+      return false;
+    }
+  }
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, EVERY_MS);
+      nudge = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+  const running = loop();
+
+  return {
+    wake: () => {
+      nudge();
+    },
+    lastTurnAt: () => lastTurnAt,
+    async stop() {
+      stopped = true;
+      nudge();
+      await running;
+    },
+  };
+}
+
+/** One turn. The rows were pushed on when they were taken, so a failure here is simply tried again later. */
+export async function dispatchDue(deps: DispatcherDeps): Promise<Counts> {
+  const starts = await takeDueStarts(deps.pool, PAGE);
+  const wakes = await takeDueWakes(deps.pool, PAGE);
+  const [started, woken] = await Promise.all([
+    Promise.all(starts.map((item) => succeeds(deps, item, startRun))),
+    Promise.all(wakes.map((item) => succeeds(deps, item, tellRun))),
+  ]);
+  const failed = [...started, ...woken].filter((ok) => !ok).length;
+  return { started: started.filter(Boolean).length, woken: woken.filter(Boolean).length, failed };
+}
+
+async function startRun({ pipelines, engine }: DispatcherDeps, item: DueItem): Promise<void> {
+  const pipeline = pipelines[item.pipeline];
+  if (!pipeline) throw new Error(`no pipeline '${item.pipeline}' in this version`);
+  const step = firstStepOf(pipeline, item);
+  await engine.start({ pipeline: item.pipeline, itemId: item.itemId, epoch: item.epoch, step });
+}
+
+/** A live item's run is woken until it has seen the row; an ended one's is asked to end, once. */
+async function tellRun({ pool, engine }: DispatcherDeps, item: DueItem): Promise<void> {
+  if (!item.ended) {
+    await engine.wake(item);
+    return;
+  }
+  await engine.end(item);
+  await clearWake(pool, item);
+}
+
+type Act = (deps: DispatcherDeps, item: DueItem) => Promise<void>;
+
+async function succeeds(deps: DispatcherDeps, item: DueItem, act: Act): Promise<boolean> {
+  try {
+    await act(deps, item);
+    return true;
+  } catch (error) {
+    deps.logger.warn({ err: error, item: item.itemId }, act === startRun ? 'start failed' : 'wake failed');
+    return false;
+  }
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { REASONS } from '../core/diagnosis.js';
+
+const Time = z.iso.datetime();
+const Facts = z.record(z.string(), z.unknown());
+const Failure = z.object({ classification: z.string(), message: z.string() });
+
+const Move = z.object({
+  kind: z.literal('move'),
+  at: Time,
+  from: z.string().nullable(),
+  to: z.string(),
+  trigger: z.string(),
+  actor: z.string(),
+  actorType: z.string(),
+  version: z.int(),
+  visit: z.int(),
+  epoch: z.int(),
+  metadata: z.unknown(),
+});
+
+const EndedAttempt = z.object({
+  kind: z.literal('attempt'),
+  at: Time,
+  startedAt: Time,
+  stage: z.string(),
+  unit: z.string(),
+  visit: z.int(),
+  attempt: z.int(),
+  worker: z.string().nullable(),
+  result: z.string().describe('done, error, crash or shutdown'),
+  error: Failure.nullable(),
+});
+
+const Inflight = z.object({
+  stage: z.string(),
+  unit: z.string().optional().describe('What one task of a fan-out works on'),
+  startedAt: Time.nullable(),
+  attempt: z.int(),
+  beatAt: Time.nullable().describe('Its last sign of life'),
+  progress: Facts.nullable(),
+  worker: z.string().nullable(),
+  error: Failure.optional().describe('Of the last failed attempt'),
+});
+
+const Diagnosis = z.object({
+  reason: z.enum(REASONS),
+  sentence: z.string(),
+  evidence: Facts,
+  nextAction: z.string().describe('What happens by itself, or what a person must do'),
+  nextAt: Time.nullable(),
+});
+
+export const ItemAnswer = z
+  .object({
+    id: z.uuid(),
+    pipeline: z.string(),
+    owner: z.string(),
+    state: z.string(),
+    live: z.boolean().describe('False in a final state'),
+    visit: z.int(),
+    epoch: z.int(),
+    version: z.int(),
+    priority: z.int(),
+    createdAt: Time,
+    updatedAt: Time,
+    enteredAt: Time.describe('When it came into its state'),
+    beatAt: Time.describe('Its last sign of life'),
+    endedAt: Time.nullable(),
+    endReason: z.string().nullable(),
+    error: Failure.extend({ stage: z.string().nullable() }).nullable(),
+    paused: z.object({ until: Time.nullable(), reason: z.string().nullable() }).nullable(),
+    parked: z.object({ at: Time, why: z.string().nullable() }).nullable(),
+    rescues: z.object({ count: z.int(), lastAt: Time.nullable(), nextAfter: Time.nullable() }),
+    decision: z
+      .object({ awaits: z.string(), outcomes: z.array(z.string()) })
+      .nullable()
+      .describe('What a person may decide now'),
+    tasks: z.array(z.object({ stage: z.string(), status: z.string(), count: z.int() })),
+    inflight: z.array(Inflight).describe('At most 50 running tasks'),
+    inflightCount: z.int(),
+    timeline: z.array(z.union([Move, EndedAttempt])).describe('Oldest first; the latest 200'),
+    timelineTruncated: z.boolean(),
+    diagnosis: Diagnosis,
+    degraded: z.boolean().describe('Temporal does not answer: this is what the database knows'),
+    links: z.object({ temporal: z.url().nullable().describe('The current run in the Temporal Web UI') }),
+  })
+  .meta({ id: 'Item' });
+export type ItemAnswer = z.output<typeof ItemAnswer>;
+
+export const ItemParams = z.object({ id: z.uuid() });

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { AppError } from '../../core/errors.js';
+import { readWorkersSeen } from '../../db/figures.js';
+import type { ApiDeps, App } from '../app.js';
+import { type EngineHealth, within } from '../engine-health.js';
+import { problemResponse } from '../problem.js';
+
+const Part = z.object({ status: z.enum(['ok', 'away', 'unknown']), detail: z.string() });
+type Part = z.output<typeof Part>;
+
+const Health = z.object({
+  status: z.enum(['ok', 'degraded']),
+  parts: z.object({ postgres: Part, temporal: Part, dispatcher: Part, workers: Part }),
+});
+
+/** Below the limit of whoever asks, usually 5 s; long enough that a busy machine is not taken for a dead database. */
+const PATIENCE_MS = 4_000;
+
+/** A turn of the dispatcher takes half a second, and some seconds while Temporal does not answer. */
+const DISPATCHER_LATE_MS = 30_000;
+
+/** Workers say that they are there every few seconds. */
+const WORKER_SILENT_SECONDS = 30;
+
+type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher'> & { engineHealth: EngineHealth };
+
+export function addHealthRoutes(app: App, deps: Deps): void {
+  const tags = ['operation'];
+  app.get(
+    '/health/live',
+    {
+      config: { access: 'open', isHealth: true },
+      schema: { tags, summary: 'The process answers', response: { 200: z.object({ status: z.literal('ok') }) } },
+    },
+    () => ({ status: 'ok' as const }),
+  );
+
+  app.get(
+    '/health/ready',
+    {
+      config: { access: 'open', isHealth: true },
+      schema: {
+        tags,
+        summary: 'Whether requests are served, and what is degraded',
+        response: { 200: Health, 503: problemResponse(503) },
+      },
+    },
+    async () => {
+      const [workers, temporal] = await Promise.all([workersOf(deps), temporalOf(deps.engineHealth)]);
+      const parts = { temporal, dispatcher: dispatcherOf(deps.dispatcher), workers: workers ?? UNKNOWN_WORKERS };
+      if (!workers) {
+        throw new AppError('database_unavailable', 'the database does not answer', {
+          facts: { parts: { postgres: away('Postgres does not answer.'), ...parts } },
+        });
+      }
+      const isDegraded = Object.values(parts).some((part) => part.status === 'away');
+      return {
+        status: isDegraded ? ('degraded' as const) : ('ok' as const),
+        parts: { postgres: ok('Postgres answers.'), ...parts },
+      };
+    },
+  );
+}
+
+const UNKNOWN_WORKERS = unknown('Postgres, which knows the workers, does not answer.');
+
+/** Null: Postgres does not answer. */
+async function workersOf({ prisma }: Deps): Promise<Part | null> {
+  const seen = await within(PATIENCE_MS, readWorkersSeen(prisma, WORKER_SILENT_SECONDS)).catch(() => null);
+  if (!seen) return null;
+  const { registered, present } = seen;
+  if (present > 0) return ok(`${String(present)} ${present === 1 ? 'worker is' : 'workers are'} there.`);
+  if (registered === 0) return unknown('No worker has registered yet.');
+  return away(`No worker was seen in the last ${String(WORKER_SILENT_SECONDS)} s; what is submitted waits.`);
+}
+
+async function temporalOf(engineHealth: EngineHealth): Promise<Part> {
+  if (await engineHealth.isThere()) return ok('Temporal answers.');
+  return away('Temporal does not answer; reads work, and what is submitted starts when it is back.');
+}
+
+function dispatcherOf(dispatcher: Deps['dispatcher']): Part {
+  const lastTurnAt = dispatcher?.lastTurnAt();
+  if (!lastTurnAt) return unknown('The dispatcher has not looked for work yet.');
+  const lateMs = Date.now() - lastTurnAt.getTime();
+  if (lateMs < DISPATCHER_LATE_MS) return ok('The dispatcher starts what is due.');
+  return away(`The dispatcher has not looked for work for ${String(Math.round(lateMs / 1_000))} s.`);
+}
+
+function ok(detail: string): Part {
+  return { status: 'ok', detail };
+}
+function away(detail: string): Part {
+  return { status: 'away', detail };
+}
+function unknown(detail: string): Part {
+  return { status: 'unknown', detail };
+}

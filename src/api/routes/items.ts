@@ -1,0 +1,124 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { v7 as uuidv7 } from 'uuid';
+import { z } from 'zod';
+import { AppError } from '../../core/errors.js';
+import { isAwaits } from '../../core/machine.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import { cancelItem, decideItem } from '../../db/control.js';
+import { findItemHead, findItemView, type ItemHead } from '../../db/item-view.js';
+import { callerOf } from '../access.js';
+import type { ApiDeps, ApiSettings, App } from '../app.js';
+import type { Caller } from '../auth.js';
+import type { EngineHealth } from '../engine-health.js';
+import { IdempotencyHeaders } from '../idempotency-key.js';
+import { itemAnswer } from '../item-answer.js';
+import { ItemAnswer, ItemParams } from '../item-schema.js';
+import { actorOf, assertMayCancel, assertMayDecide, maySee, noSuchItem, WRITERS } from '../permissions.js';
+import { problems } from '../problem.js';
+import { tellEngine } from '../tell-engine.js';
+import { text } from '../text.js';
+
+const TAGS = ['items'];
+
+const DecisionBody = z.strictObject({ outcome: text(50), reason: text(2_000).optional() });
+
+const CancelBody = z.strictObject({ reason: text(2_000).optional() });
+
+type Deps = Pick<ApiDeps, 'pool' | 'prisma' | 'engine' | 'pipelines'> &
+  Pick<ApiSettings, 'temporalUi'> & { engineHealth: EngineHealth };
+
+export function addItemRoutes(app: App, deps: Deps): void {
+  app.get(
+    '/api/v1/items/:id',
+    {
+      schema: {
+        tags: TAGS,
+        summary: 'An item: where it is, what it does, what it did, and why it does not move',
+        params: ItemParams,
+        response: { 200: ItemAnswer, ...problems(404) },
+      },
+    },
+    (request) => answerFor(deps, callerOf(request), request.params.id),
+  );
+
+  app.post(
+    '/api/v1/items/:id/decisions',
+    {
+      config: { access: WRITERS },
+      schema: {
+        tags: TAGS,
+        summary: 'Decide, in a state that awaits a person',
+        params: ItemParams,
+        headers: IdempotencyHeaders,
+        body: DecisionBody,
+        response: { 200: ItemAnswer, ...problems(404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const head = await findVisible(deps, caller, request.params.id);
+      await decide(deps, request.log, { caller, head, ...request.body, key: request.headers['idempotency-key'] });
+      return answerFor(deps, caller, head.id);
+    },
+  );
+
+  app.post(
+    '/api/v1/items/:id/cancel',
+    {
+      config: { access: WRITERS },
+      schema: {
+        tags: TAGS,
+        summary: 'Cancel an item: it ends at once in its failing state',
+        params: ItemParams,
+        body: CancelBody,
+        response: { 200: ItemAnswer, ...problems(404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const head = await findVisible(deps, caller, request.params.id);
+      assertMayCancel(caller, head);
+      const asked = { itemId: head.id, actor: actorOf(caller), reason: request.body.reason };
+      const changed = await cancelItem(deps.pool, (name) => pipelineOf(deps, name), asked);
+      await tellEngine(request.log, () => deps.engine.end(changed));
+      return answerFor(deps, caller, head.id);
+    },
+  );
+}
+
+async function answerFor(deps: Deps, caller: Caller, id: string): Promise<ItemAnswer> {
+  const [view, engineIsThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
+  if (!view || !maySee(caller, view.item)) throw noSuchItem(id);
+  return itemAnswer(view, { pipeline: deps.pipelines[view.item.pipeline], engineIsThere, temporalUi: deps.temporalUi });
+}
+
+async function findVisible(deps: Deps, caller: Caller, id: string): Promise<ItemHead> {
+  const head = await findItemHead(deps.prisma, id);
+  if (!head || !maySee(caller, head)) throw noSuchItem(id);
+  return head;
+}
+
+interface Choice {
+  caller: Caller;
+  head: ItemHead;
+  outcome: string;
+  reason?: string | undefined;
+  key: string | undefined;
+}
+
+async function decide(deps: Deps, log: FastifyBaseLogger, choice: Choice): Promise<void> {
+  const { caller, head, outcome, reason, key } = choice;
+  const row = pipelineOf(deps, head.pipeline).states[head.state];
+  if (row && isAwaits(row)) assertMayDecide(caller, head, row.awaits);
+  // Keys of different callers must not meet.
+  const id = key === undefined ? uuidv7() : `${encodeURIComponent(caller.sub)}:${key}`;
+  const asked = { id, itemId: head.id, actor: actorOf(caller), outcome, reason, seen: head.state };
+  const changed = await decideItem(deps.pool, (name) => pipelineOf(deps, name), asked);
+  await tellEngine(log, () => deps.engine.wake(changed));
+}
+
+function pipelineOf({ pipelines }: Deps, name: string): Pipeline {
+  const pipeline = pipelines[name];
+  if (!pipeline) throw new AppError('state_conflict', `this version of the program does not know the pipeline ${name}`);
+  return pipeline;
+}

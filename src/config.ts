@@ -1,0 +1,241 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { z } from 'zod';
+import { isSpan, type Span } from './core/span.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Settings = z.output<typeof settings>;
+export type Config = ReturnType<typeof configOf>;
+
+/** The same from src/ and from dist/. */
+export const projectRoot = resolve(import.meta.dirname, '..');
+
+/** The version that runs, as operators see it beside each worker. */
+export function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(resolve(projectRoot, 'package.json'), 'utf8'));
+  return z.object({ version: z.string() }).parse(manifest).version;
+}
+
+/** Exit code of a process whose settings are wrong (EX_CONFIG of sysexits.h): starting it again can't help. */
+export const EXIT_CONFIG = 78;
+
+/** Pipelines whose thresholds can be set: `<NAME>_SWEEP_EVERY` and so on. */
+const PIPELINES = ['canary'] as const;
+
+/** Their values are never printed. */
+const SECRETS = new Set(['DATABASE_URL', 'DATABASE_DIRECT_URL', 'TEMPORAL_API_KEY', 'JWT_SECRET']);
+
+function text(expected: string, test: (value: string) => boolean) {
+  return z.string().refine(test, { error: expected });
+}
+
+function whole(min: number, max: number, expected = `a whole number from ${min} to ${max}`) {
+  return text(expected, (value) => /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max).transform(
+    Number,
+  );
+}
+
+function port() {
+  return whole(1, 65_535, 'a port from 1 to 65535');
+}
+
+function url(expected: string, ...protocols: string[]) {
+  return text(expected, (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
+}
+
+function oneOf<const Value extends string>(...values: Value[]) {
+  return z.enum(values, { error: `one of ${values.join(', ')}` });
+}
+
+const postgresUrl = url('a URL such as postgresql://user:password@host:5432/database', 'postgres:', 'postgresql:');
+
+const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
+
+const spansText = text('spans of time with commas between them, such as 3m,10m,30m', (value) =>
+  value.split(',').every((part) => isSpan(part.trim())),
+).transform((value) => value.split(',').map((part) => part.trim() as Span));
+
+const settings = z.object({
+  NODE_ENV: oneOf('development', 'production', 'test').default('development'),
+  LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
+  DATA_DIR: z.string().default('.unstuck'),
+
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port().default(3000),
+  // Ten a second: a console that polls five panels every second and a script beside it; far below what one process can do.
+  RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000).default(600),
+  METRICS_PORT: port().optional(),
+
+  JWT_SECRET: text('at least 32 characters', (value) => value.length >= 32).optional(),
+  JWT_JWKS_URL: url('a URL that starts with https:// or http://', 'https:', 'http:').optional(),
+  JWT_ISSUER: z.string().optional(),
+  JWT_AUDIENCE: z.string().optional(),
+
+  DATABASE_URL: postgresUrl.optional(),
+  DATABASE_DIRECT_URL: postgresUrl.optional(),
+  // Ten for each process, with a dozen processes, stay below the 200 that the embedded server and the compose file allow.
+  DB_POOL_SIZE: whole(1, 1_000).default(10),
+  // Not 5432, where a developer's own Postgres listens.
+  POSTGRES_PORT: port().default(5433),
+
+  TEMPORAL_ADDRESS: text('host:port, such as 127.0.0.1:7233', (value) => /^\S+:\d{1,5}$/.test(value)).optional(),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_TLS: oneOf('true', 'false').default('false'),
+  TEMPORAL_API_KEY: z.string().optional(),
+  TEMPORAL_CLI_PATH: z.string().optional(),
+  TEMPORAL_PORT: port().default(7233),
+  TEMPORAL_UI_PORT: port().default(8233),
+  TEMPORAL_UI_URL: url('a URL that starts with https:// or http://', 'https:', 'http:').optional(),
+
+  WORKERS: whole(0, 64).default(2),
+  WORKER_NAME: z.string().optional(),
+  // Stages mostly wait for others; a hundred keep a process busy and its memory below a gigabyte.
+  WORKER_MAX_ACTIVITIES: whole(1, 10_000).default(100),
+  // What a stage or a request in flight gets to end by itself; container platforms send SIGKILL after 10 to 30 s.
+  SHUTDOWN_GRACE_MS: whole(0, 600_000).default(10_000),
+});
+
+const overlay = z.object({
+  SWEEP_EVERY: spanText.optional(),
+  STALE_AFTER: spanText.optional(),
+  STUCK_AFTER: spanText.optional(),
+  RESCUE_BUDGET: whole(0, 1_000).optional(),
+  RESCUE_BACKOFF: spansText.optional(),
+});
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(readonly problems: readonly string[]) {
+    const many = problems.length > 1;
+    super(`cannot start: ${problems.length} setting${many ? 's are' : ' is'} wrong.\n  ${problems.join('\n  ')}`);
+  }
+}
+
+/** Every variable that is read, for the test that compares them with .env.example. */
+export function variableNames(): string[] {
+  const overlays = PIPELINES.flatMap((name) => Object.keys(overlay.shape).map((key) => `${name.toUpperCase()}_${key}`));
+  return [...Object.keys(settings.shape), ...overlays];
+}
+
+/** Throws one ConfigError that names every wrong variable and what was expected. */
+export function loadConfig(environment: Environment = readEnvironment()): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const main = settings.safeParse(given);
+  const overlays = PIPELINES.map((name) => [name, overlay.safeParse(withoutPrefix(name, given))] as const);
+  const problems = [
+    ...problemsIn(main.error, given, ''),
+    ...overlays.flatMap(([name, { error }]) => problemsIn(error, given, `${name.toUpperCase()}_`)),
+    ...(main.success ? contradictionsIn(main.data) : []),
+  ];
+  if (problems.length > 0 || !main.success) throw new ConfigError(problems);
+  const thresholds = Object.fromEntries(overlays.map(([name, { data = {} }]) => [name, overlayOf(data)]));
+  return configOf(main.data, thresholds as Record<(typeof PIPELINES)[number], PipelineOverlay>);
+}
+
+/** What a child process gets: our own environment, .env included, and what it is told besides. */
+export function childEnvironment(told: Environment): Record<string, string> {
+  const all = Object.entries({ ...readEnvironment(), ...told });
+  return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Whether npm started us, through a shell that dies with it and tells us nothing. */
+export function isBelowNpm(): boolean {
+  return process.env['npm_lifecycle_event'] !== undefined;
+}
+
+/** The environment wins over the file, as with `node --env-file`. */
+function readEnvironment(): Environment {
+  const file = resolve(projectRoot, '.env');
+  return existsSync(file) ? { ...parseEnv(readFileSync(file, 'utf8')), ...process.env } : process.env;
+}
+
+export type PipelineOverlay = ReturnType<typeof overlayOf>;
+
+/** What is not set is undefined, and the pipeline's table holds. */
+function overlayOf(given: z.output<typeof overlay>) {
+  return {
+    sweep: { every: given.SWEEP_EVERY, staleAfter: given.STALE_AFTER, stuckAfter: given.STUCK_AFTER },
+    rescue: { budget: given.RESCUE_BUDGET, backoff: given.RESCUE_BACKOFF },
+  };
+}
+
+function configOf(given: Settings, pipelines: Record<(typeof PIPELINES)[number], PipelineOverlay>) {
+  return {
+    environment: given.NODE_ENV,
+    logLevel: given.LOG_LEVEL,
+    dataDir: resolve(projectRoot, given.DATA_DIR),
+    shutdownGraceMs: given.SHUTDOWN_GRACE_MS,
+    api: {
+      host: given.HOST,
+      port: given.PORT,
+      rateLimitPerMinute: given.RATE_LIMIT_PER_MINUTE,
+      metricsPort: given.METRICS_PORT,
+    },
+    auth: {
+      secret: given.JWT_SECRET,
+      jwksUrl: given.JWT_JWKS_URL,
+      issuer: given.JWT_ISSUER,
+      audience: given.JWT_AUDIENCE,
+    },
+    /** No URL: the embedded Postgres. The direct one is for migrations and session locks, which a pooler would break. */
+    database: {
+      url: given.DATABASE_URL,
+      directUrl: given.DATABASE_DIRECT_URL ?? given.DATABASE_URL,
+      poolSize: given.DB_POOL_SIZE,
+    },
+    /** No address: the embedded Temporal. */
+    temporal: {
+      address: given.TEMPORAL_ADDRESS,
+      namespace: given.TEMPORAL_NAMESPACE,
+      tls: given.TEMPORAL_TLS === 'true',
+      apiKey: given.TEMPORAL_API_KEY,
+      uiUrl: given.TEMPORAL_UI_URL,
+    },
+    embedded: {
+      postgresPort: given.POSTGRES_PORT,
+      temporalPort: given.TEMPORAL_PORT,
+      temporalUiPort: given.TEMPORAL_UI_PORT,
+      temporalCliPath: given.TEMPORAL_CLI_PATH,
+      workers: given.WORKERS,
+    },
+    worker: { name: given.WORKER_NAME, maxActivities: given.WORKER_MAX_ACTIVITIES },
+    pipelines,
+  };
+}
+
+function withoutPrefix(pipeline: string, given: Environment): Environment {
+  const prefix = `${pipeline.toUpperCase()}_`;
+  const ours = Object.entries(given).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(ours.map(([name, value]) => [name.slice(prefix.length), value]));
+}
+
+function problemsIn(error: z.ZodError | undefined, given: Environment, prefix: string): string[] {
+  return (error?.issues ?? []).map(({ path, message }) => {
+    const name = `${prefix}${String(path[0])}`;
+    return `${name}: expected ${message}${SECRETS.has(name) ? '' : `, got '${given[name]}'`}`;
+  });
+}
+
+function contradictionsIn(given: Settings): string[] {
+  const problems: string[] = [];
+  if (given.JWT_SECRET && given.JWT_JWKS_URL) problems.push('JWT_SECRET, JWT_JWKS_URL: expected one of them, got both');
+  if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
+    problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
+  }
+  return [...problems, ...sharedPortsIn(given)];
+}
+
+function sharedPortsIn(given: Settings): string[] {
+  const names = [
+    'PORT' as const,
+    ...(given.METRICS_PORT ? (['METRICS_PORT'] as const) : []),
+    ...(given.DATABASE_URL ? [] : (['POSTGRES_PORT'] as const)),
+    ...(given.TEMPORAL_ADDRESS ? [] : (['TEMPORAL_PORT', 'TEMPORAL_UI_PORT'] as const)),
+  ];
+  const twice = names.filter((name, at) => names.findIndex((other) => given[other] === given[name]) !== at);
+  return twice.map((name) => `${name}: expected a port of its own, got ${given[name]}, which another setting uses too`);
+}

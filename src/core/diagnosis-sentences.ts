@@ -1,0 +1,244 @@
+import type { Diagnosis, Hold, ItemFacts, RunningTask, WaitingTask } from './diagnosis.js';
+import type { RestReason } from './pipeline.js';
+
+/** One function per reason: its sentence, filled with facts, the evidence, and what comes next. */
+
+export function finished(item: ItemFacts, endedAt: Date, now: Date): Diagnosis {
+  const why = item.endReason ? `, reason ${item.endReason}` : '';
+  return {
+    reason: 'finished',
+    sentence: `It ended in ${item.state} ${ageOf(endedAt, now)} ago${why}.`,
+    evidence: { state: item.state, endedAt: endedAt.toISOString(), endReason: item.endReason },
+    nextAction: 'None is needed.',
+    nextAt: null,
+  };
+}
+
+export function parked(item: ItemFacts, parkedAt: Date, now: Date): Diagnosis {
+  return {
+    reason: 'parked',
+    sentence: `It was parked ${ageOf(parkedAt, now)} ago: ${item.parkedWhy ?? NO_REASON}.`,
+    evidence: { parkedAt: parkedAt.toISOString(), why: item.parkedWhy },
+    nextAction: 'A person must retry or cancel it.',
+    nextAt: null,
+  };
+}
+
+export function paused(who: string, until: Date | 'infinity', why: string | null): Diagnosis {
+  const end = endOf(until);
+  return {
+    reason: 'paused',
+    sentence: `${who} is paused until ${end?.toISOString() ?? 'somebody resumes it'}: ${why ?? NO_REASON}.`,
+    evidence: { until: end?.toISOString() ?? null, why },
+    nextAction: end ? 'It goes on by itself.' : 'A person must resume it.',
+    nextAt: end,
+  };
+}
+
+export function awaitingDecision(item: ItemFacts, who: string, outcomes: string[]): Diagnosis {
+  return {
+    reason: 'awaiting_decision',
+    sentence: `It waits in ${item.state} for a decision of the ${who}.`,
+    evidence: { state: item.state, awaits: who, outcomes: outcomes.join(', ') },
+    nextAction: `A person must decide: ${outcomes.join(' or ')}.`,
+    nextAt: null,
+  };
+}
+
+const REST_WORDS = {
+  awaiting_upload: { sentence: 'It waits for its upload.', nextAction: 'A person must upload and confirm it.' },
+  backlog: { sentence: 'It waits for its turn.', nextAction: 'The next free worker takes it.' },
+  not_due: { sentence: 'Nothing is to be done for it yet.', nextAction: 'It is picked when it is due.' },
+} as const satisfies Record<RestReason, { sentence: string; nextAction: string }>;
+
+export function resting(item: ItemFacts, reason: RestReason): Diagnosis {
+  return { reason, ...REST_WORDS[reason], evidence: { state: item.state }, nextAt: null };
+}
+
+export function startNotDue(item: ItemFacts, startAfter: Date): Diagnosis {
+  return {
+    reason: 'not_due',
+    sentence: `Its run starts at ${startAfter.toISOString()} at the latest.`,
+    evidence: { state: item.state, startAfter: startAfter.toISOString() },
+    nextAction: 'The dispatcher starts it then, if nobody has before.',
+    nextAt: startAfter,
+  };
+}
+
+export function startLost(item: ItemFacts, now: Date): Diagnosis {
+  const tries =
+    item.startTries === 0 ? 'was not tried by the dispatcher yet' : `was tried ${count(item.startTries, 'time')}`;
+  return {
+    reason: 'start_lost',
+    sentence: `No worker has taken it up for ${ageOf(item.beatAt, now)}; its start ${tries}.`,
+    evidence: { startTries: item.startTries, beatAt: item.beatAt.toISOString() },
+    nextAction: 'The dispatcher starts it again.',
+    nextAt: item.startAfter,
+  };
+}
+
+export function workflowClosed(item: ItemFacts, now: Date): Diagnosis {
+  const when = item.runEndedAt ? `${ageOf(item.runEndedAt, now)} ago` : 'without a word';
+  return {
+    reason: 'workflow_closed',
+    sentence: `Its run ended ${when}, before the item did.`,
+    evidence: { runEndedAt: item.runEndedAt?.toISOString() ?? null, rescues: item.rescues },
+    nextAction: 'The next sweep rescues it.',
+    nextAt: null,
+  };
+}
+
+export function rescueWait(item: ItemFacts, nextRescueAfter: Date): Diagnosis {
+  return {
+    reason: 'rescue_wait',
+    sentence: `Its run ended after ${count(item.rescues, 'rescue')}; nothing is done before ${nextRescueAfter.toISOString()}.`,
+    evidence: { rescues: item.rescues, nextRescueAfter: nextRescueAfter.toISOString() },
+    nextAction: 'The sweep rescues it, or ends it when its budget is spent.',
+    nextAt: nextRescueAfter,
+  };
+}
+
+export function wedged(item: ItemFacts, failure: string): Diagnosis {
+  return {
+    reason: 'wedged',
+    sentence: `Its run fails again and again before it can do anything: ${failure}.`,
+    evidence: { state: item.state, failure },
+    nextAction: 'A person must mend the cause and retry it.',
+    nextAt: null,
+  };
+}
+
+export function running(task: RunningTask, now: Date): Diagnosis {
+  return {
+    reason: 'running',
+    sentence: `${whoRuns(task)}; its last sign of life was ${ageOf(task.beatAt, now)} ago.`,
+    evidence: attemptEvidence(task),
+    nextAction: 'None is needed.',
+    nextAt: null,
+  };
+}
+
+export function silentWorker(task: RunningTask, silentFrom: Date, now: Date): Diagnosis {
+  return {
+    reason: 'silent_worker',
+    sentence: `${whoRuns(task)} and has given no sign of life for ${ageOf(task.beatAt, now)}.`,
+    evidence: attemptEvidence(task),
+    nextAction: 'Temporal gives it to another worker.',
+    nextAt: silentFrom,
+  };
+}
+
+export function workerDied(task: RunningTask, goneAt: Date, now: Date): Diagnosis {
+  return {
+    reason: 'worker_died',
+    sentence: `${task.worker ?? 'Its worker'} died ${ageOf(goneAt, now)} ago while it ran ${nameOf(task)}, attempt ${String(task.attempt)}.`,
+    evidence: { ...attemptEvidence(task), goneAt: goneAt.toISOString() },
+    nextAction: 'Another worker takes it over.',
+    nextAt: null,
+  };
+}
+
+export function breakerOpen(item: ItemFacts, hold: Hold): Diagnosis {
+  const end = endOf(hold.until);
+  return {
+    reason: 'breaker_open',
+    sentence: `${item.pipeline} is held because too many attempts failed with ${hold.key}: ${hold.reason}.`,
+    evidence: { class: hold.key, until: end?.toISOString() ?? null, why: hold.reason },
+    nextAction: 'One item is let through to try.',
+    nextAt: end,
+  };
+}
+
+export function suspectWait(task: WaitingTask): Diagnosis {
+  return {
+    reason: 'suspect_wait',
+    sentence: `${nameOf(task)} was running when ${count(task.crashes, 'worker')} died; it waits for one that runs no other suspect.`,
+    evidence: { stage: task.stage, unit: task.unit, crashes: task.crashes },
+    nextAction: 'It runs as the only suspect of the next free worker.',
+    nextAt: null,
+  };
+}
+
+export function retrying(
+  task: WaitingTask,
+  error: { class: string; message: string },
+  retryAt: Date,
+  now: Date,
+): Diagnosis {
+  const when = retryAt > now ? `is due in ${ageOf(now, retryAt)}` : `has been due for ${ageOf(retryAt, now)}`;
+  return {
+    reason: 'retrying',
+    sentence: `${nameOf(task)} failed on attempt ${String(task.attempt)} with ${error.class} (${error.message}); the next try ${when}.`,
+    evidence: { stage: task.stage, unit: task.unit, attempt: task.attempt, class: error.class, message: error.message },
+    nextAction: 'It is tried again.',
+    nextAt: retryAt,
+  };
+}
+
+export function engineUnreachable(item: ItemFacts, now: Date): Diagnosis {
+  return {
+    reason: 'engine_unreachable',
+    sentence: `Temporal does not answer, so nobody knows what its run does; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
+    evidence: { state: item.state, beatAt: item.beatAt.toISOString() },
+    nextAction: 'It goes on when Temporal is back.',
+    nextAt: null,
+  };
+}
+
+export function noWorker(item: ItemFacts, now: Date): Diagnosis {
+  return {
+    reason: 'no_worker',
+    sentence: `No worker of ${item.pipeline} asks for work; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
+    evidence: { state: item.state, pollers: 0, beatAt: item.beatAt.toISOString() },
+    nextAction: 'A person must start a worker; it then goes on by itself.',
+    nextAt: null,
+  };
+}
+
+export function backlog(item: ItemFacts, now: Date, engine: 'alive' | 'gone' | 'unknown' | undefined): Diagnosis {
+  const doubt = engine === 'alive' ? 'its run is alive' : 'whether its run is alive was not asked';
+  return {
+    reason: 'backlog',
+    sentence: `It waits for a free worker (${doubt}); its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
+    evidence: { state: item.state, beatAt: item.beatAt.toISOString(), engine: engine ?? null },
+    nextAction: 'The next free worker takes it.',
+    nextAt: null,
+  };
+}
+
+const NO_REASON = 'no reason given';
+
+function endOf(until: Date | 'infinity'): Date | null {
+  return until === 'infinity' ? null : until;
+}
+
+function whoRuns(task: RunningTask): string {
+  return `${task.worker ?? 'A worker'} runs ${nameOf(task)}, attempt ${String(task.attempt)}`;
+}
+
+function attemptEvidence(task: RunningTask): Diagnosis['evidence'] {
+  const { stage, unit, attempt, worker } = task;
+  return { stage, unit, attempt, worker, startedAt: task.startedAt.toISOString(), beatAt: task.beatAt.toISOString() };
+}
+
+function nameOf({ stage, unit }: { stage: string; unit: string }): string {
+  return unit === '' ? stage : `${stage} of ${unit}`;
+}
+
+function count(n: number, word: string): string {
+  return `${String(n)} ${word}${n === 1 ? '' : 's'}`;
+}
+
+const AGE_UNITS = [
+  { unit: 'd', ms: 86_400_000 },
+  { unit: 'h', ms: 3_600_000 },
+  { unit: 'min', ms: 60_000 },
+  { unit: 's', ms: 1_000 },
+] as const;
+
+/** In the largest unit that fits at least twice, so that 90 s are not "1 min". */
+function ageOf(from: Date, to: Date): string {
+  const ms = Math.max(0, to.getTime() - from.getTime());
+  const fits = AGE_UNITS.find((each) => ms >= 2 * each.ms);
+  return fits ? `${String(Math.floor(ms / fits.ms))} ${fits.unit}` : `${(ms / 1_000).toFixed(1)} s`;
+}

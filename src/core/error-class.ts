@@ -1,0 +1,109 @@
+import { isAppError } from './errors.js';
+
+export const ERROR_CLASSES = [
+  'SCAN_TIMEOUT',
+  'NETWORK_ERROR',
+  'DB_ERROR',
+  'LLM_ERROR',
+  'STORAGE_ERROR',
+  'BAD_INPUT',
+  'UNKNOWN',
+] as const;
+export type ErrorClass = (typeof ERROR_CLASSES)[number];
+
+/** Error names that decide by themselves. Names, not `instanceof`: an error may come from another copy of a package. */
+const CLASS_OF_NAME: ReadonlyMap<string, ErrorClass> = new Map([
+  ['TimeoutError', 'SCAN_TIMEOUT'],
+  ['StageTimeout', 'SCAN_TIMEOUT'],
+  ['TimeoutFailure', 'SCAN_TIMEOUT'],
+  ['FetchError', 'NETWORK_ERROR'],
+  ['DatabaseError', 'DB_ERROR'],
+  ['DriverAdapterError', 'DB_ERROR'],
+  ['PrismaClientKnownRequestError', 'DB_ERROR'],
+  ['PrismaClientUnknownRequestError', 'DB_ERROR'],
+  ['PrismaClientInitializationError', 'DB_ERROR'],
+  ['PrismaClientRustPanicError', 'DB_ERROR'],
+  ['PrismaClientValidationError', 'DB_ERROR'],
+]);
+
+const NETWORK_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+]);
+
+/** Last resort, for errors that lost their type on the way; the more particular class comes first. The second line of
+ *  database words is what `pg` says, without a code, of a connection it lost or never got. */
+const CLASS_OF_MESSAGE: readonly (readonly [RegExp, ErrorClass])[] = [
+  [/\b(prisma|postgres(ql)?|deadlock detected|relation "[^"]*" does not exist)\b/i, 'DB_ERROR'],
+  [/\b(connection terminated|is not queryable|timeout exceeded when trying to connect)\b/i, 'DB_ERROR'],
+  [/\b(llm|model (is )?overloaded|overloaded_error|chat completions?)\b/i, 'LLM_ERROR'],
+  [/\b(blob|bucket|container not found)\b/i, 'STORAGE_ERROR'],
+  [/\b(timed? ?out|deadline([ _]exceeded)?)\b/i, 'SCAN_TIMEOUT'],
+  [/\b(fetch failed|socket|network|dns|getaddrinfo|connection (refused|reset))\b/i, 'NETWORK_ERROR'],
+];
+
+/** Longest chain of causes looked at; a cycle of causes must not hang the runner. */
+const MAX_CAUSES = 5;
+
+/** The type decides, of the error first and then of what caused it; that something was aborted says least, for the reason
+ *  is often its cause; messages come last. */
+export function classifyError(error: unknown): ErrorClass {
+  const chain = causesOf(error);
+  const byType = chain.map(classOfType).find((found) => found !== undefined);
+  if (byType) return byType;
+  if (chain.some((each) => each.name === 'AbortError')) return 'NETWORK_ERROR';
+  const text = chain.map((each) => each.message).join('\n');
+  return CLASS_OF_MESSAGE.find(([pattern]) => pattern.test(text))?.[1] ?? 'UNKNOWN';
+}
+
+interface Fault {
+  name: unknown;
+  message: string;
+  code: unknown;
+  isFromServer: boolean;
+  own: ErrorClass | undefined;
+}
+
+/** Looks like an error, not `instanceof`: what crossed a thread or a process boundary is a plain object. */
+function causesOf(error: unknown): Fault[] {
+  const chain: Fault[] = [];
+  let at = error;
+  while (chain.length < MAX_CAUSES) {
+    if (typeof at === 'string') at = { message: at };
+    if (typeof at !== 'object' || at === null) break;
+    const { name, message, code, cause } = at as Readonly<Record<string, unknown>>;
+    chain.push({
+      name,
+      message: typeof message === 'string' ? message : '',
+      code,
+      isFromServer: 'severity' in at,
+      own: isAppError(at) ? at.errorClass : undefined,
+    });
+    at = cause;
+  }
+  return chain;
+}
+
+function classOfType({ own, name, code, isFromServer }: Fault): ErrorClass | undefined {
+  // An AppError of no class in particular: what caused it may know more.
+  if (own) return own === 'UNKNOWN' ? undefined : own;
+  const byName = typeof name === 'string' ? CLASS_OF_NAME.get(name) : undefined;
+  if (byName) return byName;
+  if (typeof code === 'string' && NETWORK_CODES.has(code)) return 'NETWORK_ERROR';
+  // A five-character SQLSTATE beside a severity is what a Postgres server reports, under the name `error`.
+  const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
+  return (isSqlState && isFromServer) || name === 'error' ? 'DB_ERROR' : undefined;
+}

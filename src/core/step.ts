@@ -1,0 +1,76 @@
+import { claimedState, isAwaits, isDoes, isEnd, rowOf, stagesIn } from './machine.js';
+import type { Pipeline, StageRow } from './pipeline.js';
+import { msOf } from './span.js';
+
+/** What a run is told to do next. It travels in workflow history, so fields may be added but never change meaning. */
+export type Step = StageStep | UnitsStep | WaitStep | NextStep | EndStep;
+
+interface Timed {
+  visit: number;
+  state: string;
+  stage: string;
+  withinMs: number;
+  beatsMs: number;
+}
+export type StageStep = Timed & { do: 'stage'; short: boolean };
+/** One window of a fan-out: at most `width` of these units at once. */
+export type UnitsStep = Timed & { do: 'units'; units: string[]; width: number };
+/** Until a wake, or for this long. */
+export interface WaitStep {
+  do: 'wait';
+  state: string;
+  forMs: number | null;
+  reason: string;
+}
+/** Ask again: the row knows. */
+export interface NextStep {
+  do: 'next';
+}
+export interface EndStep {
+  do: 'end';
+  why: 'final' | 'left' | 'superseded';
+}
+
+/** Heartbeat timeout where the table names none: four beats may be lost before a worker counts as frozen. */
+export const DEFAULT_BEATS = '4s';
+
+/** Units handed to a run at once. Large enough that the ragged end of a window hardly counts, small enough for history. */
+export const UNITS_PER_WINDOW = 100;
+
+/** A full state is asked again this often. */
+export const ADMISSION_RETRY_MS = 5_000;
+
+export function stageStep(state: string, row: StageRow, visit: number): StageStep {
+  return { do: 'stage', ...timed(state, row, visit), short: row.short ?? false };
+}
+
+export function unitsStep(state: string, row: StageRow, visit: number, units: string[]): UnitsStep {
+  return { do: 'units', ...timed(state, row, visit), units, width: row.fanOut?.width ?? 1 };
+}
+
+function timed(state: string, row: StageRow, visit: number): Timed {
+  return {
+    visit,
+    state,
+    stage: row.stage,
+    withinMs: msOf(row.within),
+    beatsMs: msOf(row.beats ?? DEFAULT_BEATS),
+  };
+}
+
+/** The step of an item that has just entered a state: no stage of it has run in this visit. `null` for a state that rests
+ *  until something other than a run moves it. */
+export function entryStep(pipeline: Pipeline, state: string, visit: number): Step | null {
+  const row = rowOf(pipeline, state);
+  if (isEnd(row)) return { do: 'end', why: 'final' };
+  if (isAwaits(row)) return { do: 'wait', state, forMs: null, reason: 'awaiting_decision' };
+  if (isDoes(row)) return firstStep(state, stagesIn(row), visit);
+  const claimed = claimedState(row);
+  return claimed === undefined ? null : firstStep(claimed, stagesIn(rowOf(pipeline, claimed)), visit);
+}
+
+function firstStep(state: string, stages: readonly StageRow[], visit: number): Step {
+  const [first] = stages;
+  if (!first) throw new RangeError(`state '${state}' does no stage`);
+  return first.fanOut ? { do: 'next' } : stageStep(state, first, visit);
+}

@@ -1,0 +1,28 @@
+/** One try at a task, as the runner knows it before it claims. */
+export interface Attempt {
+  itemId: string;
+  visit: number;
+  epoch: number;
+  state: string;
+  stage: string;
+  unit: string;
+  /** Made by the runner: a claim whose answer was lost can be asked for again. */
+  claimId: string;
+  token: Uint8Array | null;
+  /** When Temporal scheduled this attempt, by its clock: a later attempt at the task has a later time. Null: not known. */
+  scheduledAt: Date | null;
+  worker: string;
+}
+
+/** A claimed attempt. Its fence is what every later write must still find. */
+export interface Claimed extends Attempt {
+  fence: number;
+  attempt: number;
+  errors: number;
+  checkpoint: unknown;
+  owner: string;
+}
+
+export function taskKey(attempt: Attempt): [string, number, string, string] {
+  return [attempt.itemId, attempt.visit, attempt.stage, attempt.unit];
+}

@@ -1,0 +1,59 @@
+import type pg from 'pg';
+import type { Json, JsonObject } from '../ports/stage.js';
+import { type Claimed, taskKey } from './attempt.js';
+import { prepared } from './client.js';
+import { storableJson } from './parameters.js';
+
+/** Writes a sign of life and the latest progress. False: the attempt has been superseded and should stop.
+ *  The item comes before the task here too; a unit's beat writes its task only, or parallel units would deadlock. */
+export async function beatTask(pool: pg.Pool, claimed: Claimed, progress: JsonObject | null): Promise<boolean> {
+  const rows = await prepared(pool, claimed.unit === '' ? BEAT_STAGE : BEAT_UNIT, [
+    ...taskKey(claimed),
+    claimed.state,
+    claimed.epoch,
+    claimed.fence,
+    progress ? storableJson(progress) : null,
+  ]);
+  return rows.length > 0;
+}
+
+/** Keeps what the next attempt resumes from. False: superseded. */
+export async function keepCheckpoint(pool: pg.Pool, claimed: Claimed, checkpoint: Json): Promise<boolean> {
+  const rows = await prepared(pool, KEEP, [
+    ...taskKey(claimed),
+    claimed.state,
+    claimed.epoch,
+    claimed.fence,
+    storableJson(checkpoint),
+  ]);
+  return rows.length > 0;
+}
+
+/** An attempt that was superseded must not make its item look alive. */
+const IS_MINE = `EXISTS (
+      SELECT 1 FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 AND fence = $7 AND status = 'running')`;
+
+const BEAT_TASK = `
+  UPDATE tasks t SET beat_at = now(), progress = COALESCE($8::jsonb, t.progress),
+    progress_at = CASE WHEN $8::jsonb IS NULL THEN t.progress_at ELSE now() END
+  FROM item WHERE t.item_id = item.id AND t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.status = 'running'
+  RETURNING t.fence`;
+
+const BEAT_STAGE = `
+  WITH item AS (
+    UPDATE items SET beat_at = now()
+    WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ended_at IS NULL AND ${IS_MINE}
+    RETURNING id
+  ) ${BEAT_TASK}`;
+
+const ITEM = `
+  WITH item AS (
+    SELECT id FROM items WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ended_at IS NULL
+  )`;
+
+const BEAT_UNIT = `${ITEM} ${BEAT_TASK}`;
+
+const KEEP = `${ITEM}
+  UPDATE tasks t SET checkpoint = $8::jsonb, beat_at = now()
+  FROM item WHERE t.item_id = item.id AND t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.status = 'running'
+  RETURNING t.fence`;

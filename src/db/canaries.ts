@@ -1,0 +1,67 @@
+import type { CanarySettings, Fault } from '../core/canary-settings.js';
+import type { Sql } from '../ports/sql.js';
+import type { Prisma } from './prisma.js';
+
+/** Effects shown of one canary: a thousand units in a few visits, and doubles if there were any. */
+const EFFECTS_SHOWN = 5_000;
+
+/** Adds the canary's own row to an item that was just created in this transaction. Returns when that was. */
+export async function insertCanary(transaction: Sql, id: string, canary: CanarySettings): Promise<Date> {
+  const { rows } = await transaction.query<{ createdAt: Date }>(
+    `WITH canary AS (INSERT INTO canaries (id, stage_ms, units, decision, faults) VALUES ($1, $2, $3, $4, $5::jsonb))
+     SELECT created_at AS "createdAt" FROM items WHERE id = $1`,
+    [id, canary.stageMs, canary.units, canary.decision, JSON.stringify(canary.faults)],
+  );
+  const [item] = rows;
+  if (!item) throw new Error(`canary ${id} has no item`);
+  return item.createdAt;
+}
+
+/** What the canary was asked to do; its stages read it at every attempt. */
+export async function findCanarySettings(sql: Sql, id: string): Promise<CanarySettings> {
+  const { rows } = await sql.query<CanarySettings>(
+    'SELECT stage_ms AS "stageMs", units, decision, faults FROM canaries WHERE id = $1',
+    [id],
+  );
+  const [settings] = rows;
+  if (!settings) throw new Error(`there is no canary ${id}`);
+  return settings;
+}
+
+export interface CanaryEffect {
+  stage: string;
+  unit: string;
+  visit: number;
+  attempt: number;
+  at: Date;
+}
+
+export interface CanaryRecord extends CanarySettings {
+  id: string;
+  owner: string;
+  state: string;
+  effects: CanaryEffect[];
+  effectsCount: number;
+}
+
+/** The canary with what its stages left behind, oldest first. Its state is read before its effects: a canary that shows as
+ *  ended shows all of them. */
+export async function findCanary(prisma: Prisma, id: string): Promise<CanaryRecord | null> {
+  const canary = await prisma.canary.findUnique({
+    where: { id },
+    include: { item: { select: { owner: true, state: true } } },
+  });
+  if (!canary) return null;
+  const effects = await prisma.canaryEffect.findMany({
+    where: { itemId: id },
+    select: { stage: true, unit: true, visit: true, attempt: true, at: true },
+    orderBy: { id: 'asc' },
+    take: EFFECTS_SHOWN,
+  });
+  const isCut = effects.length === EFFECTS_SHOWN;
+  const effectsCount = isCut ? await prisma.canaryEffect.count({ where: { itemId: id } }) : effects.length;
+  const { stageMs, units, decision, item } = canary;
+  // Written by insertCanary alone, which takes nothing else.
+  const faults = canary.faults as unknown as Fault[];
+  return { id, ...item, stageMs, units, decision, faults, effects, effectsCount };
+}

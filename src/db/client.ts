@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import type { Sql } from '../ports/sql.js';
+
+/** Below the shortest heartbeat timeout (2 s): a worker frozen inside a transaction must lose its locks before its task
+ *  is given to another, or the other would wait for it. */
+const LOCK_LIMIT_MS = 1_500;
+
+/** No statement of the spine takes long; one that does is waiting for something that will not come. */
+const STATEMENT_LIMIT_MS = 15_000;
+
+/** The server ends every statement before this; an answer that has not come by then is lost, and the connection with it. */
+const ANSWER_LIMIT_MS = STATEMENT_LIMIT_MS + 5_000;
+
+/** A connection that is not there after this long counts as a database that is away. */
+const CONNECT_LIMIT_MS = 5_000;
+
+export interface PoolOptions {
+  url: string;
+  size: number;
+  name: string;
+}
+
+export function createPool({ url, size, name }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: size,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    idle_in_transaction_session_timeout: LOCK_LIMIT_MS,
+    lock_timeout: LOCK_LIMIT_MS,
+    statement_timeout: STATEMENT_LIMIT_MS,
+    query_timeout: ANSWER_LIMIT_MS,
+    keepAlive: true,
+  });
+  // An idle connection that breaks must not end the process: the next query opens a new one.
+  pool.on('error', ignore);
+  return pool;
+}
+
+export async function inTransaction<T>(pool: pg.Pool, work: (transaction: Sql) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  // The pool listens to idle clients only, and an error event that nobody hears ends the process.
+  client.on('error', ignore);
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const result = await unlessEnded(client, work(client));
+    const { command } = await client.query('COMMIT');
+    // That is how the server answers when a statement failed before and somebody swallowed its error.
+    if (command === 'ROLLBACK') throw new Error('nothing was committed: a statement of the transaction had failed');
+    return result;
+  } catch (error) {
+    broken = await rollBack(client);
+    throw error;
+  } finally {
+    client.release(broken);
+    client.off('error', ignore);
+  }
+}
+
+/** A session that the server ends between two statements, because it idled for too long, says so by an event only. Without
+ *  this, work that hangs would keep its connection for ever. */
+async function unlessEnded<T>(client: pg.PoolClient, work: Promise<T>): Promise<T> {
+  let end: (error: Error) => void = ignore;
+  const ended = new Promise<never>((_, reject) => {
+    end = reject;
+  });
+  client.on('error', end);
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    client.off('error', end);
+  }
+}
+
+function ignore(): void {}
+
+async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
+  try {
+    await client.query('ROLLBACK');
+    return undefined;
+  } catch (error) {
+    // The connection is gone, and the transaction with it: the pool must not hand it out again.
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+const names = new Map<string, string>();
+
+/** Runs a statement of the hot path as a prepared one: parsed and planned once a connection. */
+export async function prepared<Row extends object>(sql: Sql, text: string, values: readonly unknown[]): Promise<Row[]> {
+  let name = names.get(text);
+  if (!name) {
+    name = createHash('sha256').update(text).digest('hex').slice(0, 32);
+    names.set(text, name);
+  }
+  const queryable = sql as unknown as { query(config: pg.QueryConfig): Promise<{ rows: Row[] }> };
+  const { rows } = await queryable.query({ name, text, values: [...values] });
+  return rows;
+}

@@ -1,0 +1,154 @@
+import type pg from 'pg';
+import type { Pipeline } from '../core/pipeline.js';
+import type { Step } from '../core/step.js';
+import type { Sql, Statement } from '../ports/sql.js';
+import { type Claimed, taskKey } from './attempt.js';
+import { inTransaction, prepared } from './client.js';
+import { type Ending, type Plan, planOf } from './commit-plan.js';
+import { lockItem } from './item-row.js';
+import { stepOf } from './next-step.js';
+import { Parameters, storableJson } from './parameters.js';
+import { recordTransition, transitionParts } from './transition.js';
+
+export type { Ending } from './commit-plan.js';
+
+export type Committed = { step: Step } | { refused: 'superseded' };
+
+/** Ends an attempt: the stage's save, the task's outcome, the attempt's record, the move and its audit entry, together or
+ *  not at all, and only if state, visit, epoch and fence are what this attempt claimed. Returns what comes next. */
+export async function commitAttempt(
+  pool: pg.Pool,
+  pipeline: Pipeline,
+  claimed: Claimed,
+  ending: Ending,
+): Promise<Committed> {
+  const plan = planOf(pipeline, claimed, ending);
+  const whole = typeof plan.save !== 'function' && !plan.asksRow;
+  const committed = whole
+    ? await writeEnding(pool, pipeline, claimed, plan)
+    : await inTransaction(pool, (transaction) => commitInParts(transaction, pipeline, claimed, plan));
+  return committed ?? { refused: 'superseded' };
+}
+
+async function commitInParts(
+  transaction: Sql,
+  pipeline: Pipeline,
+  claimed: Claimed,
+  plan: Plan,
+): Promise<Committed | null> {
+  const { save, move } = plan;
+  const holds = await writeEnding(transaction, pipeline, claimed, {
+    ...plan,
+    move: null,
+    save: undefined,
+    inParts: true,
+  });
+  if (!holds) return null;
+  if (typeof save === 'function') await save(transaction);
+  else if (save) await saveBehindGuard(transaction, claimed, save);
+  if (plan.asksRow) {
+    const item = await lockItem(transaction, claimed.itemId);
+    if (!item) throw new Error(`item ${claimed.itemId} vanished while it was locked`);
+    return { step: await stepOf(transaction, pipeline, item) };
+  }
+  const expected = { itemId: claimed.itemId, state: claimed.state, visit: claimed.visit, epoch: claimed.epoch };
+  if (move && !(await recordTransition(transaction, pipeline, expected, move))) {
+    throw new Error(`item ${claimed.itemId} moved while it was locked`);
+  }
+  return { step: plan.step };
+}
+
+/** The save finds the same `guard` as in the one statement. */
+async function saveBehindGuard(transaction: Sql, claimed: Claimed, save: Statement): Promise<void> {
+  const p = new Parameters();
+  const [itemId, visit, stage, unit] = taskKey(claimed).map((each) => p.add(each));
+  await transaction.query(
+    `WITH guard AS (SELECT * FROM tasks WHERE item_id = ${itemId} AND visit = ${visit} AND stage = ${stage} AND unit = ${unit}),
+       saved AS (${p.embed(guarded(save))}) SELECT 1`,
+    p.values,
+  );
+}
+
+/** One statement. Every part draws from `guard`, which is empty unless this attempt still holds its task. */
+async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan: Plan): Promise<Committed | null> {
+  const p = new Parameters();
+  const visit = p.add(claimed.visit);
+  const parts = [
+    `item AS (
+      SELECT id FROM items
+      WHERE id = ${p.add(claimed.itemId)} AND visit = ${visit} AND state = ${p.add(claimed.state)}
+        AND epoch = ${p.add(claimed.epoch)} AND ended_at IS NULL
+      ${lockOf(claimed, plan)}
+    )`,
+    `guard AS (
+      UPDATE tasks t SET ${taskAssignments(plan, p)} FROM item
+      WHERE t.item_id = item.id AND t.visit = ${visit} AND t.stage = ${p.add(claimed.stage)} AND t.unit = ${p.add(claimed.unit)}
+        AND t.fence = ${p.add(claimed.fence)} AND t.status = 'running'
+      RETURNING t.*
+    )`,
+    `ended AS (
+      INSERT INTO attempts (item_id, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      SELECT item_id, visit, stage, unit, attempt, fence, worker, started_at, ${p.add(plan.result)},
+        ${p.add(plan.error?.class ?? null)}::text, ${p.add(plan.error?.message ?? null)}::text FROM guard
+    )`,
+  ];
+  if (plan.save && typeof plan.save !== 'function') parts.push(`saved AS (${p.embed(guarded(plan.save))})`);
+  if (plan.feeds) {
+    parts.push(`fed AS (
+      INSERT INTO tasks (item_id, visit, stage, unit, position)
+      SELECT guard.item_id, guard.visit, ${p.add(plan.feeds.stage)}, u.unit, u.position
+      FROM guard, unnest(${p.add(plan.feeds.units)}::text[]) WITH ORDINALITY AS u (unit, position)
+      ON CONFLICT DO NOTHING
+    )`);
+  }
+  if (plan.move) parts.push(transitionParts(pipeline, plan.move, p));
+  else if (writesItem(claimed, plan)) parts.push(`noted AS (${notedError(plan, p)})`);
+  const [committed] = await prepared<{ fence: number }>(
+    sql,
+    `WITH ${parts.join(',\n')} SELECT fence FROM guard`,
+    p.values,
+  );
+  return committed ? { step: plan.step } : null;
+}
+
+/** A unit shares the item with its siblings and never writes it, whatever its save takes. */
+function lockOf(claimed: Claimed, plan: Plan): string {
+  if (claimed.unit !== '') return 'FOR SHARE';
+  return plan.move || plan.error || plan.inParts ? 'FOR NO KEY UPDATE' : 'FOR SHARE';
+}
+
+function guarded(save: Statement): Statement {
+  if (!/\bguard\b/.test(save.text)) throw new RangeError(`a save must draw its rows FROM guard: ${save.text}`);
+  return save;
+}
+
+function taskAssignments(plan: Plan, p: Parameters): string {
+  const all = [
+    `status = ${p.add(plan.status)}`,
+    `outcome = ${p.add(plan.outcome)}`,
+    `note = ${p.add(plan.note ? storableJson(plan.note) : null)}::jsonb`,
+    'token = NULL',
+    'suspect = false',
+  ];
+  if (plan.status !== 'waiting') all.push('ended_at = now()');
+  if (plan.error) {
+    all.push(
+      'errors = t.errors + 1',
+      `error_class = ${p.add(plan.error.class)}`,
+      `error_message = ${p.add(plan.error.message)}`,
+      `retry_at = now() + ${p.add(plan.retryInMs)} * interval '1 millisecond'`,
+    );
+  }
+  return all.join(', ');
+}
+
+/** A unit writes its task only; what its item shows of a failed one is read from the tasks. */
+function writesItem(claimed: Claimed, plan: Plan): boolean {
+  return plan.error !== null && claimed.unit === '';
+}
+
+function notedError(plan: Plan, p: Parameters): string {
+  const ended = plan.leaves ? ', run_ended_at = now()' : '';
+  return `UPDATE items SET error_class = ${p.add(plan.error?.class)}, error_message = ${p.add(plan.error?.message)},
+      error_stage = ${p.add(plan.error?.stage)}, updated_at = now()${ended} FROM guard WHERE items.id = guard.item_id`;
+}

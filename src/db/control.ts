@@ -1,0 +1,243 @@
+import type pg from 'pg';
+import { AppError } from '../core/errors.js';
+import { isAwaits, isEnd, rescuedState, retryStates, rowOf, targetOf, triggerOf } from '../core/machine.js';
+import type { Pipeline } from '../core/pipeline.js';
+import { msOf } from '../core/span.js';
+import type { Sql } from '../ports/sql.js';
+import { inTransaction } from './client.js';
+import { type ItemRow, lockItem } from './item-row.js';
+import { type Actor, type Expected, type Move, recordTransition } from './transition.js';
+
+/** What a person asks of an item. Each is one transaction that looks, decides, stores and answers, whether Temporal is there
+ *  or not; the run is told afterwards. */
+export interface Request {
+  itemId: string;
+  actor: Actor;
+  reason?: string | undefined;
+}
+
+export interface Changed {
+  itemId: string;
+  pipeline: string;
+  state: string;
+  visit: number;
+  epoch: number;
+  version: number;
+}
+
+export type FindPipeline = (name: string) => Pipeline;
+
+export async function cancelItem(pool: pg.Pool, find: FindPipeline, request: Request): Promise<Changed> {
+  return change(pool, find, request, (pipeline, item) => {
+    assertLive(pipeline, item, 'cancelled');
+    return {
+      from: item.state,
+      to: pipeline.cancelled,
+      via: 'cancel',
+      trigger: 'cancelled',
+      actor: request.actor,
+      metadata: reasonOf(request),
+      reason: 'CANCELLED',
+    };
+  });
+}
+
+/** Drives an item on where it stands: the same visit, so finished tasks stay, and unfinished ones get their tries back.
+ *  `seen` is the epoch the caller decided on: of two rescuers one wins. */
+export async function rescueItem(
+  pool: pg.Pool,
+  find: FindPipeline,
+  request: Request & { seen?: number },
+): Promise<Changed> {
+  return change(pool, find, request, async (pipeline, item, transaction) => {
+    assertLive(pipeline, item, 'rescued');
+    if (request.seen !== undefined && request.seen !== item.epoch)
+      throw elsewhere(item, 'was rescued by somebody else');
+    await transaction.query(
+      `UPDATE tasks SET errors = 0, rescues = rescues + 1, retry_at = NULL, scheduled_at = NULL
+       WHERE item_id = $1 AND visit = $2 AND status = ANY (ARRAY['waiting', 'running'])`,
+      [item.id, item.visit],
+    );
+    const { backoff } = pipeline.rescue;
+    const wait = backoff[Math.min(item.rescues, backoff.length - 1)];
+    return {
+      from: item.state,
+      to: rescuedState(pipeline, item.state),
+      via: 'rescue',
+      trigger: 'rescue',
+      actor: request.actor,
+      metadata: reasonOf(request),
+      rescueAgainAfterMs: wait ? msOf(wait) : 0,
+    };
+  });
+}
+
+/** Begins the item's work anew from a chosen state: a new visit, to which no finished task is carried over. */
+export async function retryItem(
+  pool: pg.Pool,
+  find: FindPipeline,
+  request: Request & { from?: string },
+): Promise<Changed> {
+  return change(pool, find, request, (pipeline, item) => {
+    const row = rowOf(pipeline, item.state);
+    if (isEnd(row) && row.reopens === undefined)
+      throw elsewhere(item, 'cannot be opened again; submit it as a new item');
+    if (!isEnd(row) && request.from === undefined)
+      throw elsewhere(item, 'has not ended; say which state to begin from');
+    const reopens = isEnd(row) ? row.reopens : undefined;
+    const to = request.from ?? reopens ?? pipeline.start;
+    const isReopening = to === reopens;
+    if (!isReopening) assertRetryState(pipeline, to);
+    return {
+      from: item.state,
+      to,
+      via: isReopening ? 'reopen' : 'retry',
+      trigger: 'retry',
+      actor: request.actor,
+      metadata: reasonOf(request),
+    };
+  });
+}
+
+export async function pauseItem(
+  pool: pg.Pool,
+  find: FindPipeline,
+  request: Request & { until: Date | 'infinity' },
+): Promise<Changed> {
+  return change(pool, find, request, (pipeline, item) => {
+    assertLive(pipeline, item, 'paused');
+    return {
+      ...stays(item, 'pause', 'paused', request),
+      pausedUntil: request.until,
+      reason: request.reason ?? 'paused',
+    };
+  });
+}
+
+export async function resumeItem(pool: pg.Pool, find: FindPipeline, request: Request): Promise<Changed> {
+  return change(pool, find, request, (pipeline, item) => {
+    assertLive(pipeline, item, 'resumed');
+    return stays(item, 'resume', 'resumed', request);
+  });
+}
+
+/** Stores a person's outcome and makes its move. The same decision sent twice is one, even at once: it is looked for under
+ *  the item's lock. Another one in its place is refused. */
+export async function decideItem(
+  pool: pg.Pool,
+  find: FindPipeline,
+  request: Request & { id: string; outcome: string; seen?: string },
+): Promise<Changed> {
+  return change(pool, find, request, async (pipeline, item, transaction) => {
+    if (await isDecided(transaction, request)) return null;
+    const row = rowOf(pipeline, item.state);
+    if (!isAwaits(row)) throw elsewhere(item, 'awaits no decision');
+    // Another state may await another person: who may decide was asked for the state that was seen.
+    if (request.seen !== undefined && request.seen !== item.state) throw elsewhere(item, 'was elsewhere before');
+    const to = targetOf(row, request.outcome);
+    if (to === undefined) {
+      const known = Object.keys(row.then).join(', ');
+      throw new AppError('invalid_input', `'${request.outcome}' is no outcome in ${item.state}; use one of ${known}`, {
+        errors: [{ path: 'outcome', message: `use one of ${known}` }],
+      });
+    }
+    const { rowCount } = await transaction.query(
+      `INSERT INTO decisions (id, item_id, visit, state, outcome, reason, actor) VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (item_id, visit, state) DO NOTHING`,
+      [request.id, item.id, item.visit, item.state, request.outcome, request.reason ?? null, request.actor.id],
+    );
+    if (rowCount === 0) throw elsewhere(item, 'was decided already');
+    return {
+      from: item.state,
+      to,
+      via: 'outcome',
+      trigger: triggerOf(row, row.awaits, request.outcome),
+      actor: request.actor,
+      metadata: reasonOf(request),
+      ...(isEnd(rowOf(pipeline, to)) && { reason: request.reason ?? request.outcome.toUpperCase() }),
+    };
+  });
+}
+
+async function isDecided(transaction: Sql, request: Request & { id: string; outcome: string }): Promise<boolean> {
+  const { rows } = await transaction.query<{ itemId: string; outcome: string }>(
+    'SELECT item_id AS "itemId", outcome FROM decisions WHERE id = $1',
+    [request.id],
+  );
+  const [stored] = rows;
+  if (!stored) return false;
+  if (stored.itemId !== request.itemId || stored.outcome !== request.outcome) throw otherDecision(request.id);
+  return true;
+}
+
+/** What to do with the locked item; null: it is done already. */
+type Decide = (pipeline: Pipeline, item: ItemRow, transaction: Sql) => Move | null | Promise<Move | null>;
+
+async function change(pool: pg.Pool, find: FindPipeline, request: Request, decide: Decide): Promise<Changed> {
+  try {
+    return await inTransaction(pool, (transaction) => changeLocked(transaction, find, request, decide));
+  } catch (error) {
+    throw refusalOf(error, request);
+  }
+}
+
+async function changeLocked(transaction: Sql, find: FindPipeline, request: Request, decide: Decide): Promise<Changed> {
+  const item = await lockItem(transaction, request.itemId);
+  if (!item) throw new AppError('not_found', `there is no item ${request.itemId}`);
+  const pipeline = find(item.pipeline);
+  const move = await decide(pipeline, item, transaction);
+  const { id: itemId, state, visit, epoch, version } = item;
+  if (!move) return { itemId, pipeline: item.pipeline, state, visit, epoch, version };
+  const expected: Expected = { itemId, state, visit, epoch };
+  const moved = await recordTransition(transaction, pipeline, expected, move);
+  if (!moved) throw new Error(`item ${itemId} moved while it was locked`);
+  return { itemId, pipeline: item.pipeline, state: move.to, ...moved };
+}
+
+/** What the database refused, in the caller's words. */
+function refusalOf(cause: unknown, { itemId }: Request): unknown {
+  if (!(cause instanceof Error) || !('code' in cause)) return cause;
+  if (cause.code === LOCK_NOT_AVAILABLE) {
+    return new AppError('still_alive', `item ${itemId} is being written at this moment; try again`, { cause });
+  }
+  const constraint = cause.code === UNIQUE_VIOLATION && 'constraint' in cause ? cause.constraint : undefined;
+  if (constraint === 'items_dedupe_live') {
+    return new AppError('state_conflict', `item ${itemId} can't be opened: a newer one with its key is live`, {
+      cause,
+    });
+  }
+  return constraint === 'decisions_pkey' ? otherDecision('this id', cause) : cause;
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
+const UNIQUE_VIOLATION = '23505';
+
+function otherDecision(id: string, cause?: unknown): AppError {
+  return new AppError('idempotency_conflict', `${id} was used for another decision`, { cause });
+}
+
+function assertRetryState(pipeline: Pipeline, state: string): void {
+  const known = retryStates(pipeline);
+  if (known.includes(state)) return;
+  throw new AppError('invalid_input', `work can't begin anew in '${state}'; use one of ${known.join(', ')}`, {
+    errors: [{ path: 'from', message: `use one of ${known.join(', ')}` }],
+  });
+}
+
+function assertLive(pipeline: Pipeline, item: ItemRow, wanted: string): void {
+  if (isEnd(rowOf(pipeline, item.state))) throw elsewhere(item, `has ended and can't be ${wanted}`);
+}
+
+function elsewhere(item: ItemRow, why: string): AppError {
+  return new AppError('state_conflict', `item ${item.id} is in ${item.state} and ${why}`, {
+    facts: { state: item.state, version: item.version },
+  });
+}
+
+function stays(item: ItemRow, via: 'pause' | 'resume', trigger: string, request: Request): Move {
+  return { from: item.state, to: item.state, via, trigger, actor: request.actor, metadata: reasonOf(request) };
+}
+
+function reasonOf(request: Request): { reason?: string } {
+  return request.reason === undefined ? {} : { reason: request.reason };
+}

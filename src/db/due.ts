@@ -1,0 +1,53 @@
+import type pg from 'pg';
+
+/** An item whose run should be started or told. */
+export interface DueItem {
+  itemId: string;
+  pipeline: string;
+  state: string;
+  visit: number;
+  epoch: number;
+  version: number;
+  ended: boolean;
+}
+
+/** Pushed on at each try, doubling up to a minute: Temporal may be away for long, and a backlog is no reason to hurry. */
+const BACKOFF = (tries: string) => `least(60, 2 * power(2, least(${tries}, 5))) * interval '1 second'`;
+
+const DUE_COLUMNS = `id AS "itemId", pipeline, state, visit, epoch, version, ended_at IS NOT NULL AS ended`;
+
+/** Takes rows whose start is due. Pushing `start_after` on in the same statement is what lets any number of dispatchers run.
+ *  The rows are chosen in a WITH, which runs once: as a subquery it may be run again and again, past the limit. */
+export async function takeDueStarts(pool: pg.Pool, limit: number): Promise<DueItem[]> {
+  const { rows } = await pool.query<DueItem>(
+    `WITH due AS (
+       SELECT id AS due_id FROM items WHERE start_after <= now() AND NOT started AND ended_at IS NULL
+       ORDER BY priority DESC, start_after LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+     )
+     UPDATE items SET start_after = now() + ${BACKOFF('start_tries')}, start_tries = start_tries + 1
+     FROM due WHERE id = due_id RETURNING ${DUE_COLUMNS}`,
+    [limit],
+  );
+  return rows;
+}
+
+/** Takes rows whose run has not seen the latest decision, pause or cancel yet. */
+export async function takeDueWakes(pool: pg.Pool, limit: number): Promise<DueItem[]> {
+  const { rows } = await pool.query<DueItem>(
+    `WITH due AS (
+       SELECT id AS due_id FROM items WHERE wake_after <= now() ORDER BY wake_after LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+     )
+     UPDATE items SET wake_after = now() + ${BACKOFF('wake_tries')}, wake_tries = wake_tries + 1
+     FROM due WHERE id = due_id RETURNING ${DUE_COLUMNS}`,
+    [limit],
+  );
+  return rows;
+}
+
+/** The run is gone or was told to end, and nothing has happened since: no more wakes. */
+export async function clearWake(pool: pg.Pool, item: Pick<DueItem, 'itemId' | 'version'>): Promise<void> {
+  await pool.query('UPDATE items SET wake_after = NULL, wake_tries = 0 WHERE id = $1 AND version = $2', [
+    item.itemId,
+    item.version,
+  ]);
+}

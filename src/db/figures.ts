@@ -1,0 +1,34 @@
+import type { Prisma } from './prisma.js';
+
+/** Figures of all items, read when they are asked for. */
+export interface Figures {
+  /** Live items only: partial indexes make these cheap however many have ended. */
+  items: { pipeline: string; state: string; count: number; oldestAgeSeconds: number }[];
+  refusals: { pipeline: string; stage: string; count: number }[];
+}
+
+export async function readFigures(prisma: Prisma): Promise<Figures> {
+  const [items, refusals] = await Promise.all([
+    prisma.$queryRaw<Figures['items']>`
+      SELECT pipeline, state, count(*)::int AS count,
+        extract(epoch FROM now() - min(created_at))::float8 AS "oldestAgeSeconds"
+      FROM items WHERE ended_at IS NULL GROUP BY pipeline, state`,
+    prisma.$queryRaw<Figures['refusals']>`
+      SELECT pipeline, stage, count(*)::int AS count FROM refusals GROUP BY pipeline, stage`,
+  ]);
+  return { items, refusals };
+}
+
+/** Worker processes that ever registered, and those of them that were seen just now. */
+export interface WorkersSeen {
+  registered: number;
+  present: number;
+}
+
+export async function readWorkersSeen(prisma: Prisma, withinSeconds: number): Promise<WorkersSeen> {
+  const [seen] = await prisma.$queryRaw<WorkersSeen[]>`
+    SELECT count(*)::int AS registered, (count(*) FILTER (
+      WHERE stopped_at IS NULL AND seen_at > now() - ${withinSeconds} * interval '1 second'
+    ))::int AS present FROM workers`;
+  return seen ?? { registered: 0, present: 0 };
+}

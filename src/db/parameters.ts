@@ -1,0 +1,31 @@
+import type { Statement } from '../ports/sql.js';
+
+/** Collects values while a statement is put together from parts: `${p.add(x)}` gives `$1`, `$2`, … */
+export class Parameters {
+  readonly values: unknown[] = [];
+
+  add(value: unknown): string {
+    this.values.push(value);
+    return `$${String(this.values.length)}`;
+  }
+
+  /** A statement written on its own becomes part of this one: its placeholders move up behind those already there. */
+  embed(statement: Statement): string {
+    const offset = this.values.length;
+    this.values.push(...statement.values);
+    return statement.text.replace(/\$(\d+)/g, (_, n: string) => `$${String(Number(n) + offset)}`);
+  }
+}
+
+/** Postgres stores no NUL and no half of a surrogate pair. What people send may hold both, and an error whose text can't be
+ *  stored would never be counted. */
+export function storableText(text: string): string {
+  return text.replace(/\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd');
+}
+
+/** The same for JSON, in which both are written as escapes; an escaped backslash before `u0000` is none of them. */
+export function storableJson(value: unknown): string {
+  return JSON.stringify(value).replace(/\\\\|\\u0000|\\ud[89a-f][0-9a-f]{2}/g, (found) =>
+    found === '\\\\' ? found : '\ufffd',
+  );
+}

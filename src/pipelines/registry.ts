@@ -1,0 +1,5 @@
+import type { Pipeline } from '../core/pipeline.js';
+import { canary } from './canary.js';
+
+/** Every pipeline there is, by name. A new one is one line here. */
+export const PIPELINES: Readonly<Record<string, Pipeline>> = { canary };

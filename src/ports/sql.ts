@@ -1,0 +1,13 @@
+/** The little of a database connection that stages and their saves need; a `pg` pool or client is one. */
+export interface Sql {
+  query<Row extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number | null }>;
+}
+
+/** One SQL statement. As a stage's save it must draw its rows `FROM guard`, which is empty when the commit is refused. */
+export interface Statement {
+  text: string;
+  values: readonly unknown[];
+}

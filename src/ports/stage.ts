@@ -1,0 +1,43 @@
+import type { OutcomeOf, Pipeline, StageOf } from '../core/pipeline.js';
+import type { Sql, Statement } from './sql.js';
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/** What a stage writes besides the spine, in the committing transaction: one statement (the fast way), or a function. */
+export type Save = Statement | ((transaction: Sql) => Promise<void>);
+
+export interface StageContext {
+  item: { id: string; pipeline: string; owner: string; visit: number };
+  /** What one task of a fan-out works on; '' elsewhere. */
+  unit: string;
+  /** How often this task was claimed, counting this time. */
+  attempt: number;
+  /** What an earlier attempt kept with `keep`; null at first. */
+  checkpoint: Json;
+  /** Aborted when the time is up, the worker shuts down, or the item is no longer ours. */
+  signal: AbortSignal;
+  /** Reports that the stage itself moves on; shown to the owner. */
+  progress(report: JsonObject): void;
+  /** Keeps a checkpoint for the next attempt. Throws when this attempt has been superseded. */
+  keep(checkpoint: Json): Promise<void>;
+}
+
+export interface StageResult<Outcome extends string = string> {
+  outcome: Outcome;
+  /** Facts for the audit entry. */
+  note?: JsonObject;
+  save?: Save;
+  /** For the fan-out stage that follows. */
+  units?: readonly string[];
+}
+
+export type AnyStage = (context: StageContext) => Promise<StageResult>;
+
+/** A stage knows its work and nothing else. */
+export type Stage<P extends Pipeline, Name extends StageOf<P>> = (
+  context: StageContext,
+) => Promise<StageResult<OutcomeOf<P, Name>>>;
+
+/** All the stages of a pipeline; the compiler names a missing one. */
+export type Stages<P extends Pipeline> = { [Name in StageOf<P>]: Stage<P, Name> };

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.js';
+import type { AuthSettings } from '../api/auth.js';
+import { startDispatcher } from '../api/dispatcher.js';
+import { within } from '../api/engine-health.js';
+import { buildMetricsApp } from '../api/metrics-app.js';
+import { countStarts } from '../api/tell-engine.js';
+import { type Config, ConfigError, loadConfig } from '../config.js';
+import { createPool } from '../db/client.js';
+import { createPrisma } from '../db/prisma.js';
+import { createLogger } from '../telemetry/logger.js';
+import { createMetrics } from '../telemetry/metrics.js';
+import { createTemporalClient } from '../temporal/connection.js';
+import { createTemporalEngine } from '../temporal/engine.js';
+import { pipelinesOf } from './pipelines.js';
+import { runProcess } from './run-process.js';
+
+/** A megabyte: what is larger than that is uploaded, not posted. */
+const BODY_LIMIT_BYTES = 1_048_576;
+
+/** A loop that is late by half a second on average makes every answer at least that late. */
+const MAX_EVENT_LOOP_DELAY_MS = 500;
+
+/** Serves until `stop` is aborted; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
+async function runApi(config: Config, stop: AbortSignal): Promise<void> {
+  const { databaseUrl, temporalAddress, auth } = neededOf(config);
+  const logger = createLogger({ name: 'api', level: config.logLevel });
+  const metrics = createMetrics();
+  const pool = createPool({ url: databaseUrl, size: config.database.poolSize, name: 'api' });
+  const prisma = createPrisma(pool);
+  const client = createTemporalClient({ ...config.temporal, address: temporalAddress });
+  const engine = createTemporalEngine(client);
+  const pipelines = pipelinesOf(config);
+  const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
+  const limits = { rateLimitPerMinute: config.api.rateLimitPerMinute, maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS };
+  const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };
+  const deps: ApiDeps = {
+    pool,
+    prisma,
+    engine: countStarts(engine, metrics, 'api'),
+    pipelines,
+    dispatcher,
+    logger,
+    metrics,
+    settings,
+  };
+  const app = await buildApp(deps);
+  const metricsApp = config.api.metricsPort === undefined ? undefined : buildMetricsApp(deps);
+
+  async function close(): Promise<void> {
+    await Promise.all([app.close(), metricsApp?.close(), dispatcher.stop()]);
+    await prisma.$disconnect();
+    await Promise.all([pool.end(), client.connection.close()]);
+  }
+
+  try {
+    await listen(app, config.api.host, config.api.port, 'PORT');
+    if (metricsApp && config.api.metricsPort) {
+      await listen(metricsApp, config.api.host, config.api.metricsPort, 'METRICS_PORT');
+    }
+    process.send?.({ ready: true });
+    logger.info({ host: config.api.host, port: config.api.port }, 'api ready');
+    if (!stop.aborted) await once(stop, 'abort');
+  } finally {
+    await within(config.shutdownGraceMs, close()).catch((error: unknown) => {
+      logger.warn({ err: error }, 'api did not close in time');
+    });
+  }
+}
+
+interface Needed {
+  databaseUrl: string;
+  temporalAddress: string;
+  auth: AuthSettings;
+}
+
+function neededOf({ database, temporal, auth }: Config): Needed {
+  const { secret, jwksUrl, issuer, audience } = auth;
+  const keys = secret === undefined ? jwksUrl !== undefined && { jwksUrl } : { secret };
+  if (database.url && temporal.address && keys) {
+    return { databaseUrl: database.url, temporalAddress: temporal.address, auth: { ...keys, issuer, audience } };
+  }
+  throw new ConfigError([
+    ...(database.url ? [] : ['DATABASE_URL: expected where Postgres is; npm start brings its own']),
+    ...(temporal.address ? [] : ['TEMPORAL_ADDRESS: expected where Temporal is; npm start brings its own']),
+    ...(keys ? [] : ['JWT_SECRET: expected (or JWT_JWKS_URL), so that tokens can be checked; npm start makes its own']),
+  ]);
+}
+
+function temporalUiOf({ temporal }: Config): ApiSettings['temporalUi'] {
+  return temporal.uiUrl ? { url: temporal.uiUrl, namespace: temporal.namespace } : null;
+}
+
+async function listen(app: App, host: string, port: number, variable: string): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    if (!isTaken) throw error;
+    const sentence = `cannot start: port ${String(port)} is in use; end what listens there, or set ${variable}`;
+    throw new Error(sentence, { cause: error });
+  }
+}
+
+await runProcess((stop) => runApi(loadConfig(), stop));

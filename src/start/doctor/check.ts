@@ -1,0 +1,85 @@
+import type { Client } from '@temporalio/client';
+import type pg from 'pg';
+import { within } from '../../api/engine-health.js';
+import type { Config } from '../../config.js';
+import type { Installation } from '../installation.js';
+
+/** What a check found. Whatever is not ok says what to do about it. */
+export type Finding = { level: 'ok'; says: string } | { level: 'warning' | 'problem'; says: string; remedy: string };
+
+export interface Patient {
+  config: Config;
+  installation: Installation;
+  /** Undefined: the embedded Postgres, and it was never started here. */
+  pool: pg.Pool | undefined;
+  temporal: Client;
+  /** The API's address was given and not guessed from the settings. */
+  isApiNamed: boolean;
+}
+
+export interface Check {
+  name: string;
+  /** The earlier check that must be without a problem for this one to make sense. */
+  needs?: string;
+  run(patient: Patient): Promise<Finding> | Finding;
+}
+
+export type NamedFinding = { name: string } & Finding;
+
+/** What is up answers in milliseconds; nobody waits longer than this for a doctor's single look. */
+const CHECK_LIMIT_MS = 5_000;
+
+/** Runs every check, each for itself: one that fails or hangs is a finding and keeps no other from being made. */
+export async function runChecks(
+  checks: readonly Check[],
+  patient: Patient,
+  limitMs = CHECK_LIMIT_MS,
+): Promise<NamedFinding[]> {
+  const made = new Map<string, Promise<Made>>();
+  for (const check of checks) made.set(check.name, make(check));
+  return (await Promise.all(made.values())).map(({ finding }) => finding);
+
+  async function make({ name, needs, run }: Check): Promise<Made> {
+    const needed = needs === undefined ? undefined : await made.get(needs);
+    if (needed?.blockedBy !== undefined) return notMade(name, needed.blockedBy);
+    const finding = { name, ...(await bounded(() => run(patient), limitMs)) };
+    return { finding, blockedBy: finding.level === 'problem' ? name : undefined };
+  }
+}
+
+interface Made {
+  finding: NamedFinding;
+  /** The check whose problem makes those that need this one useless. */
+  blockedBy: string | undefined;
+}
+
+function notMade(name: string, blockedBy: string): Made {
+  const finding = warning(`Not checked, because '${blockedBy}' has a problem.`, 'Solve that one first.');
+  return { finding: { name, ...finding }, blockedBy };
+}
+
+export function ok(says: string): Finding {
+  return { level: 'ok', says };
+}
+
+export function warning(says: string, remedy: string): Finding {
+  return { level: 'warning', says, remedy };
+}
+
+export function problem(says: string, remedy: string): Finding {
+  return { level: 'problem', says, remedy };
+}
+
+async function bounded(run: () => Promise<Finding> | Finding, limitMs: number): Promise<Finding> {
+  try {
+    return await within(limitMs, Promise.resolve(run()));
+  } catch (error) {
+    return problem(`Could not be checked: ${messageOf(error)}.`, 'See whether that part is overloaded, and its logs.');
+  }
+}
+
+export function messageOf(error: unknown): string {
+  // Connecting to a name with several addresses fails with an error for each, and no message of its own.
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}

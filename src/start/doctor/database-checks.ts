@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import pg from 'pg';
+import { projectRoot } from '../../config.js';
+import { pendingMigrations } from '../../db/migrate.js';
+import { type Check, type Finding, messageOf, ok, type Patient, problem } from './check.js';
+import { clockFinding } from './clock.js';
+
+/** The oldest version that is tested. */
+const MIN_VERSION = 15;
+
+/** Workers say every five seconds that they are there. */
+const SILENT_SECONDS = 15;
+
+const DATABASE = 'database';
+
+export const databaseChecks: readonly Check[] = [
+  { name: DATABASE, run: checkReachable },
+  { name: 'database version', needs: DATABASE, run: checkVersion },
+  { name: 'migrations', needs: DATABASE, run: checkMigrations },
+  { name: 'database clock', needs: DATABASE, run: checkClock },
+  { name: 'workers', needs: 'migrations', run: checkWorkers },
+];
+
+async function checkReachable({ config, installation, pool }: Patient): Promise<Finding> {
+  if (!pool || installation.databaseUrl === undefined) {
+    return problem(
+      `No Postgres was ever started in ${config.dataDir}.`,
+      'Start it with npm start, or set DATABASE_URL.',
+    );
+  }
+  const { hostname, port, username, pathname } = new URL(installation.databaseUrl);
+  const server = `${hostname || 'localhost'}:${port || '5432'}`;
+  try {
+    await pool.query('SELECT 1');
+    return ok(`Postgres answers at ${server}.`);
+  } catch (error) {
+    const code = error instanceof pg.DatabaseError ? error.code : undefined;
+    if (code === '28P01' || code === '28000') {
+      return problem(
+        `The Postgres at ${server} refuses user '${username}'.`,
+        'Correct user and password in DATABASE_URL.',
+      );
+    }
+    if (code === '3D000') {
+      return problem(
+        `The Postgres at ${server} has no database '${pathname.slice(1)}'.`,
+        'Create it, or correct DATABASE_URL.',
+      );
+    }
+    const remedy =
+      config.database.url === undefined ? 'Start it with npm start.' : 'Start it, or correct DATABASE_URL.';
+    return problem(`Postgres does not answer at ${server} (${messageOf(error)}).`, remedy);
+  }
+}
+
+async function checkVersion(patient: Patient): Promise<Finding> {
+  const { name, number } = await one<{ name: string; number: number }>(
+    patient,
+    `SELECT current_setting('server_version') AS name, current_setting('server_version_num')::int AS number`,
+  );
+  const says = `It is Postgres ${name}.`;
+  return number >= MIN_VERSION * 10_000 ? ok(says) : problem(says, `Upgrade it to ${MIN_VERSION} or later.`);
+}
+
+async function checkMigrations({ installation }: Patient): Promise<Finding> {
+  const folder = join(projectRoot, 'prisma', 'migrations');
+  try {
+    const pending = await pendingMigrations(installation.databaseUrl ?? '', folder);
+    if (pending.length === 0) return ok('Every migration is applied.');
+    return problem(
+      `Not applied: ${pending.join(', ')}.`,
+      'npm start applies them to the database that DATABASE_URL names; so does npx prisma migrate deploy.',
+    );
+  } catch (error) {
+    return problem(
+      `The history of migrations is not ours: ${messageOf(error)}.`,
+      'Use the version that fits this database.',
+    );
+  }
+}
+
+async function checkClock(patient: Patient): Promise<Finding> {
+  const beforeMs = Date.now();
+  const { theirsMs } = await one<{ theirsMs: number }>(
+    patient,
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "theirsMs"',
+  );
+  return clockFinding('the database', { beforeMs, theirsMs, afterMs: Date.now() });
+}
+
+async function checkWorkers(patient: Patient): Promise<Finding> {
+  const { names } = await one<{ names: string[] }>(
+    patient,
+    `SELECT coalesce(array_agg(name || ' on ' || host ORDER BY name), '{}') AS names FROM workers
+     WHERE stopped_at IS NULL AND seen_at > now() - interval '${SILENT_SECONDS} seconds'`,
+  );
+  if (names.length > 0) return ok(`There: ${names.join(', ')}.`);
+  return problem(`No worker was seen in the last ${SILENT_SECONDS} s.`, 'Start workers with npm run worker.');
+}
+
+async function one<Row extends pg.QueryResultRow>({ pool }: Patient, statement: string): Promise<Row> {
+  const row = (await pool?.query<Row>(statement))?.rows[0];
+  if (!row) throw new Error('the database gave no answer');
+  return row;
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isGrpcServiceError } from '@temporalio/client';
+import proto from '@temporalio/proto';
+import { within } from '../../api/engine-health.js';
+import { PIPELINES } from '../../pipelines/registry.js';
+import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
+import { taskQueueOf } from '../../temporal/task-queues.js';
+import { type Check, type Finding, ok, type Patient, problem, warning } from './check.js';
+import { clockFinding } from './clock.js';
+
+const TEMPORAL = 'temporal';
+const NOT_FOUND = 5;
+const PERMISSION_DENIED = 7;
+const UNAUTHENTICATED = 16;
+
+/** A poll lasts a minute and is then made anew; one that is older was its worker's last. */
+const POLLED_WITHIN_MS = 75_000;
+
+/** Below what a check may take, so that the sentence is ours. */
+const ANSWER_WITHIN_MS = 4_000;
+
+const QUEUE_TYPE = proto.temporal.api.enums.v1.TaskQueueType;
+const KINDS = { workflow: QUEUE_TYPE.TASK_QUEUE_TYPE_WORKFLOW, activity: QUEUE_TYPE.TASK_QUEUE_TYPE_ACTIVITY } as const;
+
+export const temporalChecks: readonly Check[] = [
+  { name: TEMPORAL, run: checkReachable },
+  { name: 'temporal clock', needs: TEMPORAL, run: checkClock },
+  { name: 'search attribute', needs: TEMPORAL, run: checkSearchAttribute },
+  ...Object.keys(PIPELINES).map((name): Check => ({
+    name: `pipeline ${name}`,
+    needs: TEMPORAL,
+    run: (patient) => checkPolled(patient, name),
+  })),
+];
+
+async function checkReachable({ config, installation, temporal }: Patient): Promise<Finding> {
+  const { address, namespace } = installation.temporal;
+  try {
+    await within(ANSWER_WITHIN_MS, temporal.connection.workflowService.describeNamespace({ namespace }));
+    return ok(`Temporal answers at ${address} and has the namespace '${namespace}'.`);
+  } catch (error) {
+    const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
+    if (code === NOT_FOUND) {
+      return problem(
+        `The Temporal at ${address} has no namespace '${namespace}'.`,
+        `Create it (temporal operator namespace create ${namespace}), or correct TEMPORAL_NAMESPACE.`,
+      );
+    }
+    if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) {
+      return problem(`The Temporal at ${address} refuses us.`, 'Correct TEMPORAL_API_KEY and TEMPORAL_NAMESPACE.');
+    }
+    const start =
+      config.temporal.address === undefined ? 'Start it with npm start.' : 'Start it, or correct TEMPORAL_ADDRESS.';
+    return problem(`Temporal does not answer at ${address}.`, `${start} TEMPORAL_TLS says whether it expects TLS.`);
+  }
+}
+
+/** The server tells its time only by when it was polled, so we poll a queue of our own for a moment. */
+async function checkClock({ installation, temporal }: Patient): Promise<Finding> {
+  const { namespace } = installation.temporal;
+  const { connection } = temporal;
+  const [identity, queue] = [`doctor-${randomUUID()}`, 'doctor-clock'];
+  const over = new AbortController();
+  const beforeMs = Date.now();
+  const poll = () =>
+    connection.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: queue }, identity });
+  // The server takes no poll without a deadline.
+  const polling = connection.withAbortSignal(over.signal, () =>
+    connection.withDeadline(beforeMs + ANSWER_WITHIN_MS, poll),
+  );
+  polling.catch(() => undefined); // it is ended below, or the server does not let us poll: then nobody is found
+  try {
+    while (Date.now() - beforeMs < ANSWER_WITHIN_MS) {
+      const pollers = await pollersOf(temporal, namespace, queue, KINDS.workflow);
+      const ours = pollers.find((poller) => poller.identity === identity);
+      if (ours) return clockFinding('Temporal', { beforeMs, theirsMs: ours.polledAt, afterMs: Date.now() });
+      await pause(20);
+    }
+    return warning('The clock of Temporal could not be read.', 'Compare it by hand, or see that NTP sets it.');
+  } finally {
+    over.abort();
+  }
+}
+
+async function checkSearchAttribute({ temporal }: Patient): Promise<Finding> {
+  const { name } = PIPELINE_ATTRIBUTE;
+  if (await hasSearchAttribute(temporal)) return ok(`Runs can be searched by ${name}.`);
+  return warning(
+    `The search attribute ${name} is missing; runs are started without it.`,
+    `Create it: temporal operator search-attribute create --name ${name} --type Keyword.`,
+  );
+}
+
+async function checkPolled({ installation, temporal }: Patient, pipeline: string): Promise<Finding> {
+  const { namespace } = installation.temporal;
+  const queue = taskQueueOf(pipeline);
+  const polled = await Promise.all(
+    Object.entries(KINDS).map(async ([kind, type]) => {
+      const pollers = await pollersOf(temporal, namespace, queue, type);
+      return { kind, count: pollers.filter(({ polledAt }) => Date.now() - polledAt < POLLED_WITHIN_MS).length };
+    }),
+  );
+  const missing = polled.filter(({ count }) => count === 0).map(({ kind }) => kind);
+  if (missing.length === 0)
+    return ok(`${polled.map(({ count }) => count).join(' and ')} workers poll for its workflow and activity tasks.`);
+  return problem(
+    `Nobody polls for the ${missing.join(' and ')} tasks of '${queue}'; what is submitted waits.`,
+    `Start a worker that serves it: npm run worker -- --pipelines ${pipeline}.`,
+  );
+}
+
+interface Poller {
+  identity: string;
+  polledAt: number;
+}
+
+async function pollersOf(
+  { connection }: Patient['temporal'],
+  namespace: string,
+  name: string,
+  taskQueueType: number,
+): Promise<Poller[]> {
+  const { pollers } = await connection.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name },
+    taskQueueType,
+  });
+  return (pollers ?? []).map(({ identity, lastAccessTime }) => ({
+    identity: identity ?? '',
+    polledAt: Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6,
+  }));
+}

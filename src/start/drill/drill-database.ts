@@ -1,0 +1,87 @@
+import type pg from 'pg';
+import type { AttemptSeen, ItemSeen } from './verdict.js';
+
+export interface WorkerSeen {
+  id: string;
+  name: string;
+  host: string;
+  pid: number;
+  /** By the registry, which a worker tells every five seconds. */
+  silentForMs: number;
+}
+
+/** What an item's rows say; its effects are asked of the API. */
+export type RowsSeen = Omit<ItemSeen, 'effects'>;
+
+/** What only the database knows: which process runs what, and when it began, by the one clock that decides ages. */
+export interface DrillDatabase {
+  now(): Promise<number>;
+  /** Those that serve canaries and have not said goodbye. */
+  listWorkers(): Promise<WorkerSeen[]>;
+  listItems(ids: readonly string[]): Promise<RowsSeen[]>;
+  /** How long the session that waits longest for a lock has been waiting; 0 when none does. */
+  lockWaitMs(): Promise<number>;
+}
+
+export function createDrillDatabase(pool: pg.Pool): DrillDatabase {
+  return {
+    async now() {
+      const { rows } = await pool.query<{ now: number }>(`SELECT ${ms('clock_timestamp()')} AS now`);
+      return rows[0]?.now ?? Number.NaN;
+    },
+    async listWorkers() {
+      const { rows } = await pool.query<WorkerSeen>(WORKERS);
+      return rows;
+    },
+    async listItems(ids) {
+      const { rows } = await pool.query<RowsSeen>(ITEMS, [ids]);
+      return rows;
+    },
+    async lockWaitMs() {
+      const { rows } = await pool.query<{ waited: number }>(LOCK_WAIT);
+      return rows[0]?.waited ?? 0;
+    },
+  };
+}
+
+function ms(time: string): string {
+  return `(extract(epoch FROM ${time}) * 1000)::float8`;
+}
+
+const WORKERS = `
+  SELECT id, name, host, pid, ${ms('now() - seen_at')} AS "silentForMs" FROM workers
+  WHERE stopped_at IS NULL AND 'canary' = ANY (pipelines) ORDER BY started_at DESC`;
+
+const ATTEMPT: Record<keyof AttemptSeen, string> = {
+  visit: 'visit',
+  stage: 'stage',
+  unit: 'unit',
+  attempt: 'attempt',
+  worker: 'worker',
+  startedAt: ms('started_at'),
+  endedAt: ms('ended_at'),
+  result: 'result',
+};
+
+/** One statement, so that an attempt is never missed on its way from running to ended. */
+const ITEMS = `
+  SELECT i.id, i.state, ${ms('i.ended_at')} AS "endedAt",
+    (SELECT coalesce(json_agg(${jsonOf(ATTEMPT)} ORDER BY started_at), '[]') FROM (
+       SELECT visit, stage, unit, attempt, worker, started_at, ended_at, result FROM attempts WHERE item_id = i.id
+       UNION ALL
+       SELECT visit, stage, unit, attempt, worker, started_at, NULL, 'running' FROM tasks
+       WHERE item_id = i.id AND status = 'running'
+     ) AS tries) AS attempts,
+    (SELECT coalesce(json_agg(worker), '[]') FROM refusals WHERE item_id = i.id) AS "refusedTo"
+  FROM items i WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id`;
+
+function jsonOf(fields: Record<string, string>): string {
+  return `json_build_object(${Object.entries(fields)
+    .flatMap(([name, value]) => [`'${name}'`, value])
+    .join(', ')})`;
+}
+
+const LOCK_WAIT = `
+  SELECT coalesce(max(${ms('clock_timestamp() - waitstart')}), 0)::float8 AS waited
+  FROM pg_locks JOIN pg_stat_activity USING (pid)
+  WHERE NOT granted AND datname = current_database()`;

@@ -1,0 +1,15 @@
+import { join } from 'node:path';
+import { ConfigError, loadConfig, projectRoot } from '../config.js';
+import { migrate } from '../db/migrate.js';
+import { runProcess } from './run-process.js';
+
+/** Brings the database of a split installation up to date; `npm start` does this by itself. */
+async function main(): Promise<void> {
+  const { directUrl } = loadConfig().database;
+  if (!directUrl)
+    throw new ConfigError(['DATABASE_URL: expected where Postgres is; npm start brings and migrates its own']);
+  const { applied } = await migrate(directUrl, join(projectRoot, 'prisma', 'migrations'));
+  process.stdout.write(applied.length > 0 ? `applied ${applied.join(', ')}\n` : 'nothing to apply\n');
+}
+
+await runProcess(main);

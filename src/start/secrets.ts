@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jwtVerify, SignJWT } from 'jose';
+
+export interface TokenIssuer {
+  secret: string;
+  issuer?: string | undefined;
+  audience?: string | undefined;
+}
+
+/** The secret that signs the tokens of this installation; made at the first start. */
+export function ensureJwtSecret(dataDir: string): string {
+  return ensureSecret(join(dataDir, 'jwt-secret'), () => randomBytes(48).toString('base64url'));
+}
+
+/** The admin's token for scripts. Made again when it no longer fits: another secret, issuer or audience, or expired. */
+export async function ensureAdminToken(
+  dataDir: string,
+  from: TokenIssuer,
+): Promise<{ token: string; file: string; isNew: boolean }> {
+  const file = join(dataDir, 'admin-token');
+  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  if (kept && (await isValid(kept, from))) return { token: kept, file, isNew: false };
+  const token = await signAdminToken(from);
+  writePrivate(file, token);
+  return { token, file, isNew: true };
+}
+
+export function ensureSecret(file: string, make: () => string): string {
+  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  if (kept) return kept;
+  const secret = make();
+  writePrivate(file, secret);
+  return secret;
+}
+
+async function signAdminToken({ secret, issuer, audience }: TokenIssuer): Promise<string> {
+  const token = new SignJWT({ roles: ['admin'] })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject('admin')
+    .setIssuedAt()
+    // It guards a local installation, whose secret lies beside it: expiring sooner would only break scripts.
+    .setExpirationTime('10 years');
+  if (issuer) token.setIssuer(issuer);
+  if (audience) token.setAudience(audience);
+  return token.sign(new TextEncoder().encode(secret));
+}
+
+async function isValid(token: string, { secret, issuer, audience }: TokenIssuer): Promise<boolean> {
+  const expected = { ...(issuer && { issuer }), ...(audience && { audience }), algorithms: ['HS256'] };
+  try {
+    await jwtVerify(token, new TextEncoder().encode(secret), expected);
+    return true;
+  } catch {
+    return false; // whatever is wrong with it, a new one is right
+  }
+}
+
+function writePrivate(file: string, text: string): void {
+  writeFileSync(file, `${text}\n`, { mode: 0o600 });
+}

@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import { projectRoot, type Config } from '../config.js';
+import { migrate } from '../db/migrate.js';
+import type { DataDir } from './data-dir.js';
+import { createProcessNotes, type ProcessNotes } from './left-behind.js';
+import { openLog } from './log-file.js';
+import { nodePart } from './node-part.js';
+import { assertCanStart, stopServersLeftBehind } from './preflight.js';
+import type { Log } from './running.js';
+import { ensureAdminToken, ensureJwtSecret } from './secrets.js';
+import { startServers } from './servers.js';
+import { StartError } from './start-error.js';
+import type { Part, Supervisor } from './supervisor.js';
+import { whenHealthy } from './when-healthy.js';
+
+export interface EverythingRequest {
+  config: Config;
+  dataDir: DataDir;
+  supervisor: Supervisor;
+  say: Log;
+  /** Aborted when all is to stop. */
+  signal: AbortSignal;
+}
+
+/** Servers, migrations, API and workers, in that order; resolves when the API says that all is well. */
+export async function startEverything({ config, dataDir, supervisor, say, signal }: EverythingRequest): Promise<void> {
+  const notes = createProcessNotes(join(dataDir.path, 'processes.json'));
+  const temporalFile = join(dataDir.path, 'temporal.db');
+  await Promise.all([notes.endLeftBehind(say), stopServersLeftBehind(config, temporalFile, say)]);
+  await assertCanStart(config);
+
+  const secret = config.auth.jwksUrl ? undefined : (config.auth.secret ?? ensureJwtSecret(dataDir.path));
+  const { databaseUrl, directUrl, temporalAddress } = await startServers({
+    config,
+    dataDir,
+    temporalFile,
+    supervisor,
+    say,
+  });
+  await applyMigrations(directUrl, say);
+
+  say(`starting the API on ${config.api.host}:${config.api.port} and ${config.embedded.workers} workers`);
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATABASE_DIRECT_URL: directUrl,
+    TEMPORAL_ADDRESS: temporalAddress,
+    TEMPORAL_UI_URL: temporalUiOf(config),
+    DATA_DIR: dataDir.path,
+    JWT_SECRET: secret,
+  };
+  await supervisor.start(nodeParts(config, dataDir, environment, notes));
+  const url = urlOf(config.api);
+  await whenHealthy(url, say, signal);
+  await announce(config, { dataDir: dataDir.path, url, secret, say });
+}
+
+/** Where this machine reaches the API: an address that means every interface is none to call. */
+function urlOf({ host, port }: Config['api']): string {
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function temporalUiOf({ temporal, embedded }: Config): string | undefined {
+  return temporal.address === undefined ? `http://127.0.0.1:${embedded.temporalUiPort}` : temporal.uiUrl;
+}
+
+async function applyMigrations(url: string, say: Log): Promise<void> {
+  try {
+    const { applied } = await migrate(url, join(projectRoot, 'prisma', 'migrations'));
+    if (applied.length > 0) say(`applied ${applied.length} migration${applied.length > 1 ? 's' : ''}`);
+  } catch (cause) {
+    throw new StartError(`cannot start: the database could not be migrated: ${(cause as Error).message}`, { cause });
+  }
+}
+
+type Told = Record<string, string | undefined>;
+
+function nodeParts(config: Config, dataDir: DataDir, told: Told, notes: ProcessNotes): Part[] {
+  const part = (name: string, script: string, more: Told): Part =>
+    nodePart({
+      name,
+      script: join(projectRoot, 'dist', 'start', script),
+      environment: { ...told, ...more },
+      graceMs: config.shutdownGraceMs,
+      log: openLog(dataDir.logs, name),
+      onSpawn: (pid) => notes.note(name, pid),
+    });
+  const names = Array.from({ length: config.embedded.workers }, (_, index) => `worker-${index + 1}`);
+  // The port for metrics is the API's: two processes can't share one.
+  const workers = names.map((name) => part(name, 'worker.js', { WORKER_NAME: name, METRICS_PORT: '' }));
+  return [part('api', 'api.js', {}), ...workers];
+}
+
+interface Announcement {
+  dataDir: string;
+  url: string;
+  secret: string | undefined;
+  say: Log;
+}
+
+async function announce(config: Config, { dataDir, url, secret, say }: Announcement): Promise<void> {
+  say('');
+  say('Ready.');
+  say(`  API reference    ${url}/docs`);
+  const temporalUi = temporalUiOf(config);
+  if (temporalUi) say(`  Temporal Web UI  ${temporalUi}`);
+  say(`  Data and logs    ${dataDir}`);
+  if (secret === undefined) {
+    say(`  Tokens           from the issuer behind ${config.auth.jwksUrl}`);
+  } else {
+    const { token, file, isNew } = await ensureAdminToken(dataDir, { ...config.auth, secret });
+    say(`  Admin token      ${isNew ? `${token} (shown once, kept in ${file})` : `in ${file}`}`);
+  }
+  say('Ctrl-C stops everything.');
+}

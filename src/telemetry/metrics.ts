@@ -1,0 +1,87 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Every metric there is. Labels come from tables and routes, never from ids: their number is bounded. */
+export interface Metrics {
+  registry: Registry;
+  httpDuration: Histogram<'method' | 'route' | 'status'>;
+  /** Runs the engine was asked to start; `by` is api or dispatcher, `result` ok or failed. */
+  runStarts: Counter<'by' | 'result'>;
+  items: Gauge<'pipeline' | 'state'>;
+  oldestItem: Gauge<'pipeline' | 'state'>;
+  refusedCommits: Counter<'pipeline' | 'stage'>;
+  scrapeFailed: Gauge;
+}
+
+/** From one index look-up to the longest that a statement may take. */
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    httpDuration: new Histogram({
+      name: 'unstuck_http_request_duration_seconds',
+      help: 'Time to answer a request, by route',
+      labelNames: ['method', 'route', 'status'],
+      buckets: SECONDS,
+      registers,
+    }),
+    runStarts: new Counter({
+      name: 'unstuck_run_starts_total',
+      help: 'Runs the engine was asked to start by this process',
+      labelNames: ['by', 'result'],
+      registers,
+    }),
+    items: new Gauge({
+      name: 'unstuck_items',
+      help: 'Live items by pipeline and state',
+      labelNames: ['pipeline', 'state'],
+      registers,
+    }),
+    oldestItem: new Gauge({
+      name: 'unstuck_oldest_item_age_seconds',
+      help: 'Age of the oldest live item by pipeline and state',
+      labelNames: ['pipeline', 'state'],
+      registers,
+    }),
+    refusedCommits: new Counter({
+      name: 'unstuck_refused_commits_total',
+      help: 'Commits of superseded attempts that were refused, in all processes since the beginning',
+      labelNames: ['pipeline', 'stage'],
+      registers,
+    }),
+    scrapeFailed: new Gauge({
+      name: 'unstuck_scrape_failed',
+      help: '1 when the database could not be read for this scrape; its figures are then left out',
+      registers,
+    }),
+  };
+}
+
+/** Figures that are read from the database at each scrape. */
+export interface ScrapedFigures {
+  items: readonly { pipeline: string; state: string; count: number; oldestAgeSeconds: number }[];
+  refusals: readonly { pipeline: string; stage: string; count: number }[];
+}
+
+/** Shows what was read just now. Null, not readable: unknown is not zero, so the series are left out. `liveStates` names
+ *  those that are known to be empty when nothing was read of them. */
+export function showFigures(
+  metrics: Metrics,
+  figures: ScrapedFigures | null,
+  liveStates: readonly { pipeline: string; state: string }[],
+): void {
+  metrics.items.reset();
+  metrics.oldestItem.reset();
+  metrics.refusedCommits.reset();
+  metrics.scrapeFailed.set(figures === null ? 1 : 0);
+  if (figures === null) return;
+  for (const labels of liveStates) metrics.items.set({ ...labels }, 0);
+  for (const { pipeline, state, count, oldestAgeSeconds } of figures.items) {
+    metrics.items.set({ pipeline, state }, count);
+    metrics.oldestItem.set({ pipeline, state }, oldestAgeSeconds);
+  }
+  for (const { pipeline, stage, count } of figures.refusals) metrics.refusedCommits.inc({ pipeline, stage }, count);
+}

@@ -1,0 +1,1 @@
+export { runItem as 'run-item' } from './run-item.js';

@@ -1,0 +1,153 @@
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  condition,
+  ContinueAsNew,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { COMMIT_GRACE_MS, type RunActivities, type RunInput, type RunRef, type StageInput } from '../core/run.js';
+import type { EndStep, StageStep, Step, UnitsStep, WaitStep } from '../core/step.js';
+
+type StageActivities = Record<string, (input: StageInput) => Promise<Step>>;
+
+/** A wake carries nothing: it only says that the row has changed. */
+const wakeSignal = defineSignal('wake');
+
+/** Attempts are unlimited: the database counts errors and crashes. The first interval is short, because after a heartbeat
+ *  timeout or a lost connection somebody waits; the longest bounds the load on a database that is away. */
+const RETRY = { initialInterval: 200, backoffCoefficient: 2, maximumInterval: 10_000 } as const;
+
+/** A cancelled run waits until its stage has stopped and said so. By default (whatever its documentation says) it would close
+ *  at once, and the attempt, left unended, would count as a crash. */
+const CANCELLATION = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
+
+/** After this many units the history is long enough to be left behind. */
+const UNITS_PER_RUN = 2_000;
+
+/** Asking the row is one short transaction; a worker that dies over it costs no more than this. */
+const ROW_TIMEOUT_MS = 5_000;
+
+const { nextStep, endRun } = proxyActivities<RunActivities>({ startToCloseTimeout: ROW_TIMEOUT_MS, retry: RETRY });
+
+/** Walks one item: does what each step says until a step says end. It knows no pipeline's table, so a changed table
+ *  can't break a run that is on its way. */
+export async function runItem(input: RunInput): Promise<EndStep['why']> {
+  const run: RunRef = { pipeline: input.pipeline, itemId: input.itemId, epoch: input.epoch };
+  let wakes = 0;
+  setHandler(wakeSignal, () => {
+    wakes += 1;
+  });
+
+  let step = input.step;
+  let seen = 0;
+  let unitsDone = 0;
+  const unitsPerRun = input.unitsPerRun ?? UNITS_PER_RUN;
+  try {
+    for (;;) {
+      setCurrentDetails(detailsOf(step));
+      if (step.do === 'end') break;
+      if (step.do === 'wait') await waitForWake(step, () => wakes > seen);
+      if (unitsDone >= unitsPerRun || workflowInfo().continueAsNewSuggested) {
+        await continueAsNew<typeof runItem>({ ...input, step: { do: 'next' } });
+      }
+      // Counted before the call, so that a wake which arrives during it is not missed.
+      seen = wakes;
+      if (step.do === 'units') unitsDone += step.units.length;
+      step = await perform(run, step);
+    }
+  } catch (error) {
+    if (error instanceof ContinueAsNew) throw error;
+    // Cancelled by hand, or a defect: the row must say that nobody walks it any more.
+    await CancellationScope.nonCancellable(() => endRun(run));
+    throw error;
+  }
+  if (step.why === 'left') await CancellationScope.nonCancellable(() => endRun(run));
+  return step.why;
+}
+
+async function perform(run: RunRef, step: Exclude<Step, EndStep>): Promise<Step> {
+  switch (step.do) {
+    case 'stage':
+      return runStage(run, step);
+    case 'units':
+      return runWindow(run, step);
+    case 'wait':
+    case 'next':
+      return nextStep(run);
+  }
+}
+
+async function waitForWake(step: WaitStep, woken: () => boolean): Promise<void> {
+  if (step.forMs === null) await condition(woken);
+  else await condition(woken, step.forMs);
+}
+
+function runStage(run: RunRef, step: StageStep): Promise<Step> {
+  return step.short ? localActivity(run, step) : activity(run, step, '');
+}
+
+function activity(run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
+  const stages = proxyActivities<StageActivities>({
+    startToCloseTimeout: step.withinMs + COMMIT_GRACE_MS,
+    heartbeatTimeout: step.beatsMs,
+    retry: RETRY,
+    cancellationType: CANCELLATION,
+    ...(unit !== '' && { summary: unit }),
+  });
+  return call(stages, run, step, unit);
+}
+
+function localActivity(run: RunRef, step: StageStep): Promise<Step> {
+  const stages = proxyLocalActivities<StageActivities>({
+    startToCloseTimeout: step.withinMs + COMMIT_GRACE_MS,
+    retry: RETRY,
+    cancellationType: CANCELLATION,
+  });
+  return call(stages, run, step, '');
+}
+
+async function call(stages: StageActivities, run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
+  const stage = stages[step.stage];
+  if (!stage) throw new TypeError(`no activity ${step.stage}`);
+  const { visit, state, withinMs, beatsMs } = step;
+  return stage({ ...run, visit, state, stage: step.stage, unit, withinMs, beatsMs });
+}
+
+/** Runs a window of units, `width` at once. A unit that answers anything but `next` (the item is elsewhere, or held) stops
+ *  the others from beginning; a failed one does not. */
+async function runWindow(run: RunRef, step: UnitsStep): Promise<Step> {
+  const waiting = [...step.units];
+  let follow: Step = { do: 'next' };
+  async function lane(): Promise<void> {
+    for (let unit = waiting.shift(); unit !== undefined && follow.do === 'next'; unit = waiting.shift()) {
+      const answer = await activity(run, step, unit);
+      if (answer.do !== 'next') follow = answer;
+    }
+  }
+  // All of them, also when one was cancelled: a run that closes under its units leaves them to look like crashes.
+  const lanes = await Promise.allSettled(Array.from({ length: Math.min(step.width, waiting.length) }, lane));
+  for (const each of lanes) if (each.status === 'rejected') throw each.reason;
+  return follow;
+}
+
+/** Markdown for people who look at the run in the Temporal Web UI. */
+function detailsOf(step: Step): string {
+  switch (step.do) {
+    case 'stage':
+      return `**${step.state}**: running \`${step.stage}\``;
+    case 'units':
+      return `**${step.state}**: running \`${step.stage}\` for ${String(step.units.length)} units, ${String(step.width)} at once`;
+    case 'wait':
+      return `**${step.state}**: waiting, \`${step.reason}\``;
+    case 'next':
+      return 'asking the row where the item is';
+    case 'end':
+      return `ended: ${step.why}`;
+  }
+}

@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunRef } from '../../src/core/run.js';
+import { createPool } from '../../src/db/client.js';
+import { definePipeline, stage } from '../../src/core/pipeline.js';
+import type { AnyStage } from '../../src/ports/stage.js';
+import { type Proxy, startProxy } from '../support/proxy.js';
+import { attemptsOf, effectsOf, itemOf, tasksOf } from '../support/spine.js';
+import { until } from '../support/until.js';
+import { leave, type Line, openStack, type Script, silent, type Stack } from '../support/worker.js';
+
+const options = {
+  tries: 3,
+  within: '2m',
+  beats: '2s',
+  backoff: { first: '50ms', max: '50ms' },
+  spent: { move: 'FAILED' },
+} as const;
+
+const patient = definePipeline({
+  name: 'patient',
+  start: 'WORKING',
+  sweep: { every: '10s', staleAfter: '5s', stuckAfter: '15s' },
+  rescue: { budget: 3, backoff: ['2s'], budgetResetAfter: '24h', oldestRescued: '7d', exhausted: 'FAILED' },
+  cancelled: 'FAILED',
+  states: {
+    WORKING: { does: [stage('work', options), stage('close', options)], then: { done: 'DONE' } },
+    DONE: { ends: 'done' },
+    FAILED: { ends: 'failed' },
+  },
+});
+
+let stack: Stack;
+let line: Line;
+/** Between the worker and the database. */
+let wire: Proxy;
+let pool: pg.Pool;
+let failedBeats = 0;
+beforeAll(async () => {
+  stack = await openStack();
+  line = stack.line(patient);
+  wire = await startProxy(Number(new URL(stack.url).port));
+  const url = new URL(stack.url);
+  url.port = String(wire.port);
+  const logger = { ...silent, info: () => undefined, warn: countBeat, child: () => logger } as unknown as typeof silent;
+  pool = createPool({ url: url.href, size: 10, name: 'wired' });
+  await line.work({ pool, logger });
+});
+afterAll(async () => {
+  await stack.close();
+  await pool.end();
+  await wire.close();
+});
+
+function countBeat(_: unknown, message: string): void {
+  if (message === 'beat could not be written') failedBeats += 1;
+}
+
+async function walk(script: Script): Promise<RunRef> {
+  const run = await line.start(script);
+  expect(await line.closed(run)).toBe('final');
+  return run;
+}
+
+/** Done, each stage once, and nothing held against it. */
+async function unharmed(run: RunRef): Promise<void> {
+  expect(await itemOf(stack.pool, run.itemId)).toMatchObject({ state: 'DONE' });
+  expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['work done', 'close done']);
+  expect(await effectsOf(stack.pool, run.itemId)).toEqual(['1 work', '1 close']);
+  expect((await tasksOf(stack.pool, run.itemId)).filter(({ errors, crashes }) => errors + crashes > 0)).toEqual([]);
+}
+
+describe('finished work', () => {
+  it('is committed when a database that went away is back, and costs nothing', async () => {
+    const run = await line.start({
+      async work(context) {
+        wire.cut();
+        return leave(context);
+      },
+    });
+    const before = failedBeats;
+    await until('two beats were lost', () => failedBeats >= before + 2);
+    wire.heal();
+
+    expect(await line.closed(run)).toBe('final');
+    await unharmed(run);
+  });
+
+  it('is not done again when the answer to its commit was lost', async () => {
+    const { lost, breakOff } = wire.loseAnswer((request) => request.includes('the answer to this is lost'));
+    const run = await line.start({
+      work: async (context) => ({ ...(await leave(context)), note: { why: 'the answer to this is lost' } }),
+    });
+    await lost;
+    breakOff();
+
+    expect(await line.closed(run)).toBe('final');
+    await unharmed(run);
+  });
+});
+
+describe('a save', () => {
+  /** Longer than a session may idle in a transaction. */
+  const idles: AnyStage = async (context) => {
+    const result = await leave(context);
+    return { ...result, save: async () => delay(2_000) };
+  };
+
+  it('that always loses its connection is an error of the stage, not an outage to wait for', async () => {
+    const run = await walk({ work: (context) => (context.attempt === 1 ? idles(context) : leave(context)) });
+
+    expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['work error', 'work done', 'close done']);
+    expect((await tasksOf(stack.pool, run.itemId)).find((task) => task.stage === 'work')).toMatchObject({
+      errors: 1,
+      crashes: 0,
+    });
+  });
+});

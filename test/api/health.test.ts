@@ -1,0 +1,81 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { openApi, type TestApi, type TestApiOptions } from './setup.js';
+
+let api: TestApi;
+afterEach(() => api.close());
+
+async function ready(options: TestApiOptions, prepare: (api: TestApi) => Promise<unknown> | void = () => undefined) {
+  api = await openApi(options);
+  await prepare(api);
+  return api.call({ url: '/health/ready' });
+}
+
+function register(seenSecondsAgo: number, stopped = false) {
+  return ({ database }: TestApi) =>
+    database.pool.query(
+      `INSERT INTO workers (id, name, host, pid, build, pipelines, seen_at, stopped_at)
+       VALUES ('w', 'w', 'h', 1, 'b', '{canary}', now() - $1 * interval '1 second', CASE WHEN $2 THEN now() END)`,
+      [seenSecondsAgo, stopped],
+    );
+}
+
+const turning = { lastTurnAt: () => new Date() };
+
+describe('health', () => {
+  it('is ok when every part answers', async () => {
+    const response = await ready({ dispatcher: turning }, register(1));
+    expect(response.statusCode).toBe(200);
+    expect(response.json()).toMatchObject({
+      status: 'ok',
+      parts: {
+        postgres: { status: 'ok' },
+        temporal: { status: 'ok' },
+        dispatcher: { status: 'ok' },
+        workers: { status: 'ok', detail: '1 worker is there.' },
+      },
+    });
+  });
+
+  it('says unknown of what nobody has told yet', async () => {
+    const response = await ready({ dispatcher: { lastTurnAt: () => null } });
+    expect(response.json()).toMatchObject({
+      status: 'ok',
+      parts: { dispatcher: { status: 'unknown' }, workers: { status: 'unknown' } },
+    });
+  });
+
+  it.each(['away', 'silent'] as const)('is degraded, not down, while Temporal is %s', async (mood) => {
+    const response = await ready({}, ({ engine }) => {
+      engine.mood = mood;
+    });
+    expect(response.statusCode).toBe(200);
+    expect(response.json()).toMatchObject({
+      status: 'degraded',
+      parts: { postgres: { status: 'ok' }, temporal: { status: 'away' } },
+    });
+  });
+
+  it('is degraded when no worker was seen for long, or all have signed off', async () => {
+    for (const gone of [register(31), register(1, true)]) {
+      const response = await ready({}, gone);
+      expect(response.json()).toMatchObject({ status: 'degraded', parts: { workers: { status: 'away' } } });
+      await api.close();
+    }
+    api = await openApi();
+  });
+
+  it('is degraded when the dispatcher has stopped', async () => {
+    const response = await ready({ dispatcher: { lastTurnAt: () => new Date(Date.now() - 31_000) } });
+    expect(response.json()).toMatchObject({ status: 'degraded', parts: { dispatcher: { status: 'away' } } });
+  });
+
+  it('is down only without Postgres, and even then says how the other parts are; the process lives', async () => {
+    const response = await ready({ databaseUrl: 'postgresql://nobody@127.0.0.1:1/nothing', dispatcher: turning });
+    expect(response.statusCode).toBe(503);
+    expect(response.json()).toMatchObject({
+      code: 'database_unavailable',
+      parts: { postgres: { status: 'away' }, temporal: { status: 'ok' }, workers: { status: 'unknown' } },
+    });
+    expect((await api.call({ url: '/health/live' })).json()).toEqual({ status: 'ok' });
+  });
+});

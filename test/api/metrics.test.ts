@@ -1,0 +1,110 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildMetricsApp } from '../../src/api/metrics-app.js';
+import { countStarts } from '../../src/api/tell-engine.js';
+import { createPool } from '../../src/db/client.js';
+import { createPrisma } from '../../src/db/prisma.js';
+import { PIPELINES } from '../../src/pipelines/registry.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
+import { createFakeEngine } from './fake-engine.js';
+import { ADMIN, ALICE, openApi, submit, type TestApi, VIEWER } from './setup.js';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openApi();
+});
+afterAll(() => api.close());
+
+/** The value of each series, by its name and labels. */
+function seriesOf(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+describe('metrics', () => {
+  it('are for viewers and admins', async () => {
+    expect((await api.call({ url: '/metrics' })).statusCode).toBe(401);
+    for (const as of [VIEWER, ADMIN]) {
+      const response = await api.call({ url: '/metrics', as });
+      expect(response.statusCode).toBe(200);
+      expect(response.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    }
+  });
+
+  it('count live items by state, empty states too, and the oldest one’s age', async () => {
+    await submit(api, ALICE);
+    const { id } = await submit(api, ALICE);
+    await api.database.pool.query(`UPDATE items SET created_at = now() - interval '100 seconds' WHERE id = $1`, [id]);
+    const ended = await submit(api, ALICE);
+    await api.call({ method: 'POST', url: `/api/v1/items/${ended.id}/cancel`, as: ALICE });
+    await api.database.pool.query(
+      `INSERT INTO refusals (item_id, pipeline, stage, fence) VALUES ($1, 'canary', 'first', 1), ($1, 'canary', 'first', 2)`,
+      [id],
+    );
+
+    const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+
+    expect(series.get('unstuck_items{pipeline="canary",state="FIRST"}')).toBe(2);
+    expect(series.get('unstuck_items{pipeline="canary",state="SECOND"}')).toBe(0);
+    expect([...series.keys()]).not.toContain('unstuck_items{pipeline="canary",state="FAILED"}');
+    expect(series.get('unstuck_oldest_item_age_seconds{pipeline="canary",state="FIRST"}')).toBeGreaterThanOrEqual(100);
+    expect(series.get('unstuck_refused_commits_total{pipeline="canary",stage="first"}')).toBe(2);
+    expect(series.get('unstuck_scrape_failed')).toBe(0);
+    expect(series.has('process_cpu_seconds_total')).toBe(true);
+    // A scrape reads, it does not add up.
+    const again = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+    expect(again.get('unstuck_refused_commits_total{pipeline="canary",stage="first"}')).toBe(2);
+  });
+
+  it('measure requests by route, never by id', async () => {
+    const { id } = await submit(api, ALICE);
+    await api.call({ url: `/api/v1/items/${id}`, as: ALICE });
+    await api.call({ url: '/some/unknown/path' });
+    const { body } = await api.call({ url: '/metrics', as: VIEWER });
+    expect(
+      seriesOf(body).get(
+        'unstuck_http_request_duration_seconds_count{method="GET",route="/api/v1/items/:id",status="200"}',
+      ),
+    ).toBe(1);
+    expect(body).not.toContain(id);
+    expect(body).not.toContain('/some/unknown/path');
+  });
+
+  it('leave out what could not be read, and say so', async () => {
+    const cutOff = await openApi({ databaseUrl: 'postgresql://nobody@127.0.0.1:1/nothing' });
+    const response = await cutOff.call({ url: '/metrics', as: VIEWER });
+    expect(response.statusCode).toBe(200);
+    const series = seriesOf(response.body);
+    expect(series.get('unstuck_scrape_failed')).toBe(1);
+    expect([...series.keys()].filter((key) => key.startsWith('unstuck_items'))).toEqual([]);
+    await cutOff.close();
+  });
+
+  it('on a port of their own need no token', async () => {
+    const pool = createPool({ url: api.database.url, size: 1, name: 'metrics' });
+    const metrics = createMetrics();
+    const logger = pino({ level: 'silent' });
+    const app = buildMetricsApp({ prisma: createPrisma(pool), metrics, pipelines: PIPELINES, logger });
+    const response = await app.inject({ url: '/metrics' });
+    expect(response.statusCode).toBe(200);
+    expect(seriesOf(response.body).has('unstuck_items{pipeline="canary",state="FIRST"}')).toBe(true);
+    expect((await app.inject({ url: '/api/v1/canaries', method: 'POST' })).statusCode).toBe(404);
+    await app.close();
+    await pool.end();
+  });
+
+  it('count the starts that are asked of the engine, and those that fail', async () => {
+    const metrics = createMetrics();
+    const engine = createFakeEngine();
+    const counted = countStarts(engine, metrics, 'dispatcher');
+    const run = { pipeline: 'canary', itemId: 'x', epoch: 1, step: { do: 'next' } } as const;
+    await counted.start(run);
+    engine.mood = 'away';
+    await expect(counted.start(run)).rejects.toMatchObject({ code: 'engine_unavailable' });
+    const series = seriesOf(await metrics.registry.metrics());
+    expect(series.get('unstuck_run_starts_total{by="dispatcher",result="ok"}')).toBe(1);
+    expect(series.get('unstuck_run_starts_total{by="dispatcher",result="failed"}')).toBe(1);
+  });
+});

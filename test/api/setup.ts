@@ -1,0 +1,112 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { SignJWT } from 'jose';
+import { pino } from 'pino';
+import { type ApiSettings, type App, type ApiDeps, buildApp } from '../../src/api/app.js';
+import type { Role } from '../../src/api/auth.js';
+import { createPool } from '../../src/db/client.js';
+import { createPrisma } from '../../src/db/prisma.js';
+import { PIPELINES } from '../../src/pipelines/registry.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createContract, type OpenApi } from './contract.js';
+import { createFakeEngine, type FakeEngine } from './fake-engine.js';
+
+export const SECRET = 'a secret of the tests, long enough for HS256';
+
+export interface TestApi {
+  app: App;
+  database: TestDatabase;
+  engine: FakeEngine;
+  /** Sends a request and holds its response against the OpenAPI document. */
+  call(request: Call): Promise<LightMyRequestResponse>;
+  close(): Promise<void>;
+}
+
+export interface Call extends Omit<InjectOptions, 'method' | 'url'> {
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS' | 'HEAD';
+  url: string;
+  /** Signs the request in as this caller. */
+  as?: Who;
+}
+
+export interface Who {
+  sub: string;
+  roles?: Role[];
+}
+
+export const ALICE: Who = { sub: 'alice', roles: ['user'] };
+export const BOB: Who = { sub: 'bob' };
+export const REVIEWER: Who = { sub: 'rita', roles: ['reviewer'] };
+export const ADMIN: Who = { sub: 'adam', roles: ['admin'] };
+export const VIEWER: Who = { sub: 'vera', roles: ['viewer'] };
+
+export interface TestApiOptions {
+  limits?: Partial<ApiSettings['limits']>;
+  auth?: ApiSettings['auth'];
+  /** Where Postgres is said to be; a test's own by default. */
+  databaseUrl?: string;
+  pipelines?: ApiDeps['pipelines'];
+  dispatcher?: ApiDeps['dispatcher'];
+}
+
+/** The API on a database of its own, with an engine that is passed in. */
+export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const database = await createTestDatabase();
+  const pool = createPool({ url: options.databaseUrl ?? database.url, size: 10, name: 'test api' });
+  const prisma = createPrisma(pool);
+  const engine = createFakeEngine();
+  const app = await buildApp({
+    pool,
+    prisma,
+    engine,
+    pipelines: options.pipelines ?? PIPELINES,
+    ...(options.dispatcher && { dispatcher: options.dispatcher }),
+    logger: pino({ level: 'silent' }),
+    metrics: createMetrics(),
+    settings: {
+      auth: options.auth ?? { secret: SECRET },
+      limits: { rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, ...options.limits },
+      bodyLimitBytes: 1_048_576,
+      temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default' },
+    },
+  });
+  await app.ready();
+  const contract = createContract(app.swagger() as unknown as OpenApi);
+
+  async function call({ as, method = 'GET', ...request }: Call): Promise<LightMyRequestResponse> {
+    const authorization = as && `Bearer ${await tokenOf(as)}`;
+    const headers = { ...(authorization && { authorization }), ...request.headers };
+    const response = await app.inject({ ...request, method, headers });
+    contract(method, request.url.split('?')[0] ?? '', response);
+    return response;
+  }
+  async function close(): Promise<void> {
+    await app.close();
+    await prisma.$disconnect();
+    await pool.end();
+    await database.drop();
+  }
+  return { app, database, engine, call, close };
+}
+
+export async function tokenOf(who: Who, options: { expires?: string | number; secret?: string } = {}): Promise<string> {
+  return new SignJWT({ ...(who.roles && { roles: who.roles }) })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(who.sub)
+    .setExpirationTime(options.expires ?? '1h')
+    .sign(new TextEncoder().encode(options.secret ?? SECRET));
+}
+
+interface Accepted {
+  id: string;
+  state: string;
+  createdAt: string;
+  statusUrl: string;
+}
+
+export async function submit(api: TestApi, as: Who, payload: object = {}, key?: string): Promise<Accepted> {
+  const headers = key === undefined ? {} : { 'idempotency-key': key };
+  const response = await api.call({ method: 'POST', url: '/api/v1/canaries', as, payload, headers });
+  if (response.statusCode !== 202) throw new Error(response.body);
+  return response.json<Accepted>();
+}

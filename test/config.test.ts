@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig, projectRoot, variableNames } from '../src/config.js';
+import { canary } from '../src/pipelines/canary.js';
+
+const SECRET = 'a-secret-of-thirty-two-characters';
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('configuration', () => {
+  it('needs nothing: without a variable everything is embedded and listens on this machine only', () => {
+    const config = loadConfig({});
+
+    expect(config.api).toMatchObject({ host: '127.0.0.1', port: 3000 });
+    expect(config.database.url).toBeUndefined();
+    expect(config.temporal).toMatchObject({ address: undefined, namespace: 'default', tls: false });
+    expect(config.dataDir).toBe(resolve(projectRoot, '.unstuck'));
+    expect(config.embedded).toMatchObject({ postgresPort: 5433, temporalPort: 7233, temporalUiPort: 8233, workers: 2 });
+  });
+
+  it('names every wrong variable at once, with what was expected', () => {
+    const problems = problemsOf({ PORT: 'http', WORKERS: '-1', LOG_LEVEL: 'loud', CANARY_STUCK_AFTER: 'soon' });
+
+    expect(problems).toEqual([
+      "LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got 'loud'",
+      "PORT: expected a port from 1 to 65535, got 'http'",
+      "WORKERS: expected a whole number from 0 to 64, got '-1'",
+      "CANARY_STUCK_AFTER: expected a span of time such as 15s or 3m, got 'soon'",
+    ]);
+  });
+
+  it.each([
+    ['0', false],
+    ['1', true],
+    ['65535', true],
+    ['65536', false],
+    ['30.5', false],
+    ['', true],
+  ])('takes %o as a port: %o', (PORT, isTaken) => {
+    expect(problemsOf({ PORT })).toHaveLength(isTaken ? 0 : 1);
+  });
+
+  it('never repeats the value of a secret', () => {
+    const problems = problemsOf({ JWT_SECRET: 'short-secret', DATABASE_URL: 'mysql://user:hunter2@db/unstuck' });
+
+    expect(problems).toHaveLength(2);
+    expect(problems.join()).not.toMatch(/short-secret|hunter2/);
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(loadConfig({ PORT: '', DATABASE_URL: '', JWT_SECRET: '' })).toEqual(loadConfig({}));
+  });
+
+  it('uses DATABASE_URL for direct sessions unless another is named', () => {
+    const url = 'postgresql://u:p@db:5432/unstuck';
+    const direct = 'postgresql://u:p@db:6432/unstuck';
+
+    expect(loadConfig({ DATABASE_URL: url }).database.directUrl).toBe(url);
+    expect(loadConfig({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }).database.directUrl).toBe(direct);
+  });
+
+  it('overlays only the thresholds that are set', () => {
+    const { canary: given } = loadConfig({ CANARY_STUCK_AFTER: '3m', CANARY_RESCUE_BACKOFF: '1s, 2m' }).pipelines;
+
+    expect(given.sweep).toEqual({ every: undefined, staleAfter: undefined, stuckAfter: '3m' });
+    expect(given.rescue).toEqual({ budget: undefined, backoff: ['1s', '2m'] });
+  });
+});
+
+describe('in production with a database of its own', () => {
+  const production = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://u:p@db:5432/unstuck' };
+
+  it('refuses to start when nothing says how tokens are checked', () => {
+    expect(problemsOf(production)).toEqual([expect.stringContaining('JWT_SECRET: expected in production')]);
+  });
+
+  it.each([{ JWT_SECRET: SECRET }, { JWT_JWKS_URL: 'https://issuer.example/keys' }])('starts with %o', (auth) => {
+    expect(problemsOf({ ...production, ...auth })).toEqual([]);
+  });
+
+  it('refuses a secret and published keys together, since a token could then be checked by either', () => {
+    const both = { JWT_SECRET: SECRET, JWT_JWKS_URL: 'https://issuer.example/keys' };
+
+    expect(problemsOf({ ...production, ...both })).toEqual([expect.stringContaining('got both')]);
+  });
+});
+
+describe('two servers on one port', () => {
+  it('are refused before either starts', () => {
+    expect(problemsOf({ PORT: '5433' })).toEqual([expect.stringMatching(/^POSTGRES_PORT: .*5433/)]);
+  });
+
+  it('are no problem when one of them is not ours', () => {
+    expect(problemsOf({ PORT: '5433', DATABASE_URL: 'postgresql://u:p@db:5432/unstuck' })).toEqual([]);
+  });
+});
+
+describe('.env.example', () => {
+  const text = readFileSync(resolve(projectRoot, '.env.example'), 'utf8');
+  const listed = parseEnv(text) as Record<string, string>;
+
+  it('lists exactly the variables that are read', () => {
+    expect(Object.keys(listed).sort()).toEqual(variableNames().sort());
+  });
+
+  it('gives every default as it is', () => {
+    expect(loadConfig(listed)).toEqual(loadConfig({}));
+  });
+
+  it('says of every pipeline variable what its table holds', () => {
+    const { sweep, rescue } = canary;
+    const shown = [sweep.every, sweep.staleAfter, sweep.stuckAfter, rescue.budget, rescue.backoff.join(',')];
+    const names = variableNames().filter((name) => name.startsWith('CANARY_'));
+
+    names.forEach((name, index) => expect(text).toMatch(new RegExp(`\\(${shown[index]}\\).*\\n${name}=`)));
+  });
+
+  it('says of every variable or group what it does', () => {
+    for (const block of text.split('\n\n').slice(1)) expect(block).toMatch(/^# --- .+ ---\n#/);
+  });
+});

@@ -1,0 +1,393 @@
+import { describe, expect, it } from 'vitest';
+import {
+  diagnose,
+  type Facts,
+  type ItemFacts,
+  REASONS,
+  type RunningTask,
+  type WaitingTask,
+} from '../../src/core/diagnosis.js';
+import { definePipeline, stage } from '../../src/core/pipeline.js';
+
+const table = definePipeline({
+  name: 'sample',
+  start: 'waiting',
+  sweep: { every: '5m', staleAfter: '3m', stuckAfter: '5m' },
+  rescue: { budget: 3, backoff: ['3m'], budgetResetAfter: '24h', oldestRescued: '7d', exhausted: 'failed' },
+  cancelled: 'failed',
+  states: {
+    waiting: { rests: 'awaiting_upload', then: { uploaded: 'queued' } },
+    queued: { rests: 'backlog', then: { claimed: 'working' } },
+    working: {
+      does: [
+        stage('read', { tries: 3, within: '1m', beats: '10s', spent: { move: 'failed' } }),
+        stage('write', { tries: 3, within: '1m', spent: { move: 'failed' } }),
+      ],
+      then: { done: 'review' },
+    },
+    review: { awaits: 'reviewer', then: { accept: 'resting', refuse: 'failed' } },
+    resting: { rests: 'not_due', then: { picked: 'finished' } },
+    finished: { ends: 'done' },
+    failed: { ends: 'failed' },
+  },
+});
+
+const now = new Date('2026-03-01T12:00:00.000Z');
+
+/** A time this many seconds before now; negative ones lie ahead. */
+function ago(seconds: number): Date {
+  return new Date(now.getTime() - seconds * 1_000);
+}
+
+const live: ItemFacts = {
+  pipeline: 'sample',
+  state: 'working',
+  beatAt: ago(1),
+  started: true,
+  startAfter: ago(60),
+  startTries: 0,
+  runEndedAt: null,
+  rescues: 0,
+  nextRescueAfter: null,
+  pausedUntil: null,
+  pauseReason: null,
+  parkedAt: null,
+  parkedWhy: null,
+  endedAt: null,
+  endReason: null,
+};
+
+const task: RunningTask = {
+  ...{ stage: 'read', unit: '', attempt: 2, worker: 'worker-1' },
+  ...{ startedAt: ago(30), beatAt: ago(1), workerGoneAt: null },
+};
+
+const failed: WaitingTask = {
+  ...{ stage: 'read', unit: '', attempt: 1, crashes: 0, isSuspect: false, retryAt: ago(-20) },
+  error: { class: 'NETWORK_ERROR', message: 'hung up' },
+};
+
+type Given = Partial<Omit<Facts, 'item'>> & { item?: Partial<ItemFacts> };
+
+function look({ item, ...rest }: Given) {
+  return diagnose({
+    now,
+    pipeline: table,
+    running: null,
+    waiting: null,
+    hold: null,
+    ...rest,
+    item: { ...live, ...item },
+  });
+}
+
+interface Case {
+  name: string;
+  given: Given;
+  reason: (typeof REASONS)[number];
+  says: string;
+  next: string;
+  at: Date | null;
+}
+
+const cases: Case[] = [
+  {
+    name: 'ended',
+    given: { item: { state: 'failed', endedAt: ago(7_200), endReason: 'CANCELLED' }, running: task },
+    reason: 'finished',
+    says: 'It ended in failed 2 h ago, reason CANCELLED.',
+    next: 'None is needed.',
+    at: null,
+  },
+  {
+    name: 'ended well',
+    given: { item: { state: 'finished', endedAt: ago(90) } },
+    reason: 'finished',
+    says: 'It ended in finished 90 s ago.',
+    next: 'None is needed.',
+    at: null,
+  },
+  {
+    name: 'parked',
+    given: { item: { parkedAt: ago(3 * 86_400), parkedWhy: 'older than 7 days' } },
+    reason: 'parked',
+    says: 'It was parked 3 d ago: older than 7 days.',
+    next: 'A person must retry or cancel it.',
+    at: null,
+  },
+  {
+    name: 'paused for a time',
+    given: { item: { pausedUntil: ago(-600), pauseReason: 'a look' } },
+    reason: 'paused',
+    says: 'It is paused until 2026-03-01T12:10:00.000Z: a look.',
+    next: 'It goes on by itself.',
+    at: ago(-600),
+  },
+  {
+    name: 'paused without an end',
+    given: { item: { pausedUntil: 'infinity', state: 'review' } },
+    reason: 'paused',
+    says: 'It is paused until somebody resumes it: no reason given.',
+    next: 'A person must resume it.',
+    at: null,
+  },
+  {
+    name: 'in a state that awaits somebody, after a pause that is over',
+    given: { item: { state: 'review', pausedUntil: ago(1) } },
+    reason: 'awaiting_decision',
+    says: 'It waits in review for a decision of the reviewer.',
+    next: 'A person must decide: accept or refuse.',
+    at: null,
+  },
+  {
+    name: 'registered and not uploaded',
+    given: { item: { state: 'waiting', started: false, startAfter: null } },
+    reason: 'awaiting_upload',
+    says: 'It waits for its upload.',
+    next: 'A person must upload and confirm it.',
+    at: null,
+  },
+  {
+    name: 'resting until it is picked',
+    given: { item: { state: 'resting', started: false, startAfter: null } },
+    reason: 'not_due',
+    says: 'Nothing is to be done for it yet.',
+    next: 'It is picked when it is due.',
+    at: null,
+  },
+  {
+    name: 'resting in a queue',
+    given: { item: { state: 'queued', started: false, startAfter: null } },
+    reason: 'backlog',
+    says: 'It waits for its turn.',
+    next: 'The next free worker takes it.',
+    at: null,
+  },
+  {
+    name: 'about to be started',
+    given: { item: { started: false, startAfter: ago(-1) } },
+    reason: 'not_due',
+    says: 'Its run starts at 2026-03-01T12:00:01.000Z at the latest.',
+    next: 'The dispatcher starts it then, if nobody has before.',
+    at: ago(-1),
+  },
+  {
+    name: 'due and not started',
+    given: { item: { started: false, startAfter: ago(3), beatAt: ago(4) } },
+    reason: 'start_lost',
+    says: 'No worker has taken it up for 4 s; its start was not tried by the dispatcher yet.',
+    next: 'The dispatcher starts it again.',
+    at: ago(3),
+  },
+  {
+    name: 'tried and still not started',
+    given: { item: { started: false, startAfter: ago(-8), startTries: 3, beatAt: ago(300) } },
+    reason: 'start_lost',
+    says: 'No worker has taken it up for 5 min; its start was tried 3 times.',
+    next: 'The dispatcher starts it again.',
+    at: ago(-8),
+  },
+  {
+    name: 'started in Temporal, and no worker has come',
+    given: { item: { started: false, startTries: 1, beatAt: ago(10) }, engine: 'alive' },
+    reason: 'backlog',
+    says: 'It waits for a free worker (its run is alive); its last sign of life was 10 s ago.',
+    next: 'The next free worker takes it.',
+    at: null,
+  },
+  {
+    name: 'not started while Temporal is away',
+    given: { item: { started: false, startTries: 2, startAfter: ago(1), beatAt: ago(10) }, engine: 'unknown' },
+    reason: 'engine_unreachable',
+    says: 'Temporal does not answer, so nobody knows what its run does; its last sign of life was 10 s ago.',
+    next: 'It goes on when Temporal is back.',
+    at: null,
+  },
+  {
+    name: 'left by its run',
+    given: { item: { runEndedAt: ago(45) }, waiting: failed },
+    reason: 'workflow_closed',
+    says: 'Its run ended 45 s ago, before the item did.',
+    next: 'The next sweep rescues it.',
+    at: null,
+  },
+  {
+    name: 'without a run, says Temporal, whatever the row believes',
+    given: { running: task, engine: 'gone' },
+    reason: 'workflow_closed',
+    says: 'Its run ended without a word, before the item did.',
+    next: 'The next sweep rescues it.',
+    at: null,
+  },
+  {
+    name: 'left by its run again, soon after a rescue',
+    given: { item: { runEndedAt: ago(5), rescues: 1, nextRescueAfter: ago(-60) } },
+    reason: 'rescue_wait',
+    says: 'Its run ended after 1 rescue; nothing is done before 2026-03-01T12:01:00.000Z.',
+    next: 'The sweep rescues it, or ends it when its budget is spent.',
+    at: ago(-60),
+  },
+  {
+    name: 'stuck on a run that cannot run',
+    given: { engine: 'alive', wedgedBy: 'no such workflow type' },
+    reason: 'wedged',
+    says: 'Its run fails again and again before it can do anything: no such workflow type.',
+    next: 'A person must mend the cause and retry it.',
+    at: null,
+  },
+  {
+    name: 'running',
+    given: { running: task },
+    reason: 'running',
+    says: 'worker-1 runs read, attempt 2; its last sign of life was 1.0 s ago.',
+    next: 'None is needed.',
+    at: null,
+  },
+  {
+    name: 'running a unit, though the pipeline is held for others',
+    given: {
+      running: { ...task, unit: 'chunk-7', worker: null },
+      hold: { kind: 'pause', key: '', until: 'infinity', reason: 'an upgrade' },
+    },
+    reason: 'running',
+    says: 'A worker runs read of chunk-7, attempt 2; its last sign of life was 1.0 s ago.',
+    next: 'None is needed.',
+    at: null,
+  },
+  {
+    name: 'silent just as long as its stage may be',
+    given: { running: { ...task, beatAt: ago(10) } },
+    reason: 'running',
+    says: 'worker-1 runs read, attempt 2; its last sign of life was 10 s ago.',
+    next: 'None is needed.',
+    at: null,
+  },
+  {
+    name: 'silent for longer than its stage may be',
+    given: { running: { ...task, beatAt: ago(11) } },
+    reason: 'silent_worker',
+    says: 'worker-1 runs read, attempt 2 and has given no sign of life for 11 s.',
+    next: 'Temporal gives it to another worker.',
+    at: ago(1),
+  },
+  {
+    name: 'silent for longer than the default, in a stage that names no limit',
+    given: { running: { ...task, stage: 'write', beatAt: ago(5) } },
+    reason: 'silent_worker',
+    says: 'worker-1 runs write, attempt 2 and has given no sign of life for 5 s.',
+    next: 'Temporal gives it to another worker.',
+    at: ago(1),
+  },
+  {
+    name: 'running on a worker that is gone',
+    given: { running: { ...task, workerGoneAt: ago(1) } },
+    reason: 'worker_died',
+    says: 'worker-1 died 1.0 s ago while it ran read, attempt 2.',
+    next: 'Another worker takes it over.',
+    at: null,
+  },
+  {
+    name: 'held with its pipeline',
+    given: { waiting: failed, hold: { kind: 'pause', key: '', until: ago(-3_600), reason: 'an upgrade' } },
+    reason: 'paused',
+    says: 'The pipeline sample is paused until 2026-03-01T13:00:00.000Z: an upgrade.',
+    next: 'It goes on by itself.',
+    at: ago(-3_600),
+  },
+  {
+    name: 'behind an open breaker',
+    given: { waiting: failed, hold: { kind: 'breaker', key: 'LLM_ERROR', until: ago(-30), reason: '6 of 8 failed' } },
+    reason: 'breaker_open',
+    says: 'sample is held because too many attempts failed with LLM_ERROR: 6 of 8 failed.',
+    next: 'One item is let through to try.',
+    at: ago(-30),
+  },
+  {
+    name: 'a suspect',
+    given: { waiting: { ...failed, crashes: 2, isSuspect: true } },
+    reason: 'suspect_wait',
+    says: 'read was running when 2 workers died; it waits for one that runs no other suspect.',
+    next: 'It runs as the only suspect of the next free worker.',
+    at: null,
+  },
+  {
+    name: 'failed, to be tried again soon',
+    given: { waiting: failed },
+    reason: 'retrying',
+    says: 'read failed on attempt 1 with NETWORK_ERROR (hung up); the next try is due in 20 s.',
+    next: 'It is tried again.',
+    at: ago(-20),
+  },
+  {
+    name: 'failed, and overdue',
+    given: { waiting: { ...failed, unit: 'chunk-1', retryAt: ago(6) } },
+    reason: 'retrying',
+    says: 'read of chunk-1 failed on attempt 1 with NETWORK_ERROR (hung up); the next try has been due for 6 s.',
+    next: 'It is tried again.',
+    at: ago(6),
+  },
+  {
+    name: 'between two stages, Temporal not asked',
+    given: { item: { beatAt: ago(0.4) }, waiting: { ...failed, error: null, retryAt: null, attempt: 0 } },
+    reason: 'backlog',
+    says: 'It waits for a free worker (whether its run is alive was not asked); its last sign of life was 0.4 s ago.',
+    next: 'The next free worker takes it.',
+    at: null,
+  },
+  {
+    name: 'between two stages, and no worker asks for work',
+    given: { item: { beatAt: ago(120) }, engine: 'alive', pollers: 0 },
+    reason: 'no_worker',
+    says: 'No worker of sample asks for work; its last sign of life was 2 min ago.',
+    next: 'A person must start a worker; it then goes on by itself.',
+    at: null,
+  },
+  {
+    name: 'never taken up, and no worker asks for work',
+    given: { item: { started: false, beatAt: ago(30) }, engine: 'alive', pollers: 0 },
+    reason: 'no_worker',
+    says: 'No worker of sample asks for work; its last sign of life was 30 s ago.',
+    next: 'A person must start a worker; it then goes on by itself.',
+    at: null,
+  },
+  {
+    name: 'between two stages while Temporal is away',
+    given: { item: { beatAt: ago(9) }, engine: 'unknown' },
+    reason: 'engine_unreachable',
+    says: 'Temporal does not answer, so nobody knows what its run does; its last sign of life was 9 s ago.',
+    next: 'It goes on when Temporal is back.',
+    at: null,
+  },
+  {
+    name: 'of a pipeline that this version does not know',
+    given: { pipeline: undefined, running: { ...task, beatAt: ago(3) } },
+    reason: 'running',
+    says: 'worker-1 runs read, attempt 2; its last sign of life was 3 s ago.',
+    next: 'None is needed.',
+    at: null,
+  },
+];
+
+describe('the diagnosis of an item', () => {
+  it.each(cases)('that is $name: $reason', ({ given, reason, says, next, at }) => {
+    const diagnosis = look(given);
+    expect(diagnosis).toMatchObject({ reason, sentence: says, nextAction: next });
+    expect(diagnosis.nextAt).toEqual(at);
+    expect(Object.keys(diagnosis.evidence).length).toBeGreaterThan(0);
+  });
+
+  it('has a case for every reason there is', () => {
+    expect(new Set(cases.map((each) => each.reason))).toEqual(new Set(REASONS));
+  });
+
+  it('never counts an age below zero, should a beat be newer than the moment of the look', () => {
+    expect(look({ running: { ...task, beatAt: ago(-5) } }).sentence).toContain('0.0 s ago');
+  });
+
+  it('carries evidence that JSON can carry', () => {
+    for (const { given } of cases) {
+      const { evidence } = look(given);
+      expect(JSON.parse(JSON.stringify(evidence))).toEqual(evidence);
+    }
+  });
+});

@@ -1,0 +1,315 @@
+import { describe, expect, it } from 'vitest';
+import {
+  afterStage,
+  claimedState,
+  type Edge,
+  edgesOf,
+  exhaustedState,
+  exhaustedTrigger,
+  fanOutFedBy,
+  findStage,
+  isAwaits,
+  isDoes,
+  isEnd,
+  isLegalMove,
+  isLimited,
+  isRests,
+  rescuedState,
+  retryStates,
+  rowOf,
+  spentTriggerOf,
+  stageOf,
+  stagesIn,
+  stateNamesOf,
+  targetOf,
+  triggerOf,
+} from '../../src/core/machine.js';
+import type { Pipeline } from '../../src/core/pipeline.js';
+import { canary } from '../../src/pipelines/canary.js';
+import { conversation, file, submission } from '../support/spec-tables.js';
+import {
+  admitting,
+  batched,
+  reopened,
+  resting,
+  reviewed,
+  several,
+  spreadAll,
+  spreadLast,
+  straight,
+} from '../support/tables.js';
+
+/** `FROM>TO word` of the moves of one kind. */
+function moves(pipeline: Pipeline, via: Edge['via']): string[] {
+  return edgesOf(pipeline)
+    .filter((edge) => edge.via === via)
+    .map(({ from, to, trigger }) => `${from}>${to} ${trigger}`);
+}
+
+describe('looking things up', () => {
+  it('finds a row, and refuses a state that there is not', () => {
+    expect(rowOf(straight, 'DONE')).toEqual({ ends: 'done' });
+    expect(() => rowOf(straight, 'NOWHERE')).toThrow("pipeline 'straight' has no state 'NOWHERE'");
+    expect(() => rowOf(straight, 'constructor')).toThrow(RangeError);
+  });
+
+  it('tells the four kinds of row apart', () => {
+    const kinds = ['WORKING', 'DONE'].map((state) => rowOf(reopened, state));
+    const [awaits, rests] = [rowOf(reviewed, 'NEEDS_REVIEW'), rowOf(resting, 'queued')];
+    expect([...kinds, awaits, rests].map((row) => [isDoes, isEnd, isAwaits, isRests].map((is) => is(row)))).toEqual([
+      [true, false, false, false],
+      [false, true, false, false],
+      [false, false, true, false],
+      [false, false, false, true],
+    ]);
+  });
+
+  it('lists the stages of a state in order, one or several', () => {
+    const names = (pipeline: Pipeline, state: string) => stagesIn(rowOf(pipeline, state)).map((each) => each.stage);
+    expect(names(straight, 'READING')).toEqual(['read']);
+    expect(names(several, 'WORKING')).toEqual(['extract', 'enrich', 'judge', 'remember', 'summarise']);
+    expect(names(resting, 'queued')).toEqual([]);
+    expect(names(straight, 'DONE')).toEqual([]);
+  });
+
+  it('finds a stage wherever it stands', () => {
+    expect(stageOf(several, 'judge')).toMatchObject({ state: 'WORKING', row: { stage: 'judge', tries: 3 } });
+    expect(findStage(several, 'fly')).toBeUndefined();
+    expect(() => stageOf(several, 'fly')).toThrow("pipeline 'several' has no stage 'fly'");
+  });
+
+  it('finds where an outcome leads, and nothing that was not written', () => {
+    const row = rowOf(reviewed, 'NEEDS_REVIEW');
+    expect(targetOf(row, 'escalate')).toBe('SECOND_REVIEW');
+    for (const outcome of ['approve', '', 'constructor', 'toString', '__proto__']) {
+      expect(targetOf(row, outcome)).toBeUndefined();
+    }
+    expect(targetOf(rowOf(reviewed, 'REJECTED'), 'escalate')).toBeUndefined();
+  });
+
+  it('knows which rests a claim ends', () => {
+    expect(claimedState(rowOf(resting, 'queued'))).toBe('converting');
+    expect(claimedState(rowOf(resting, 'registered'))).toBeUndefined();
+    expect(claimedState(rowOf(batched, 'active'))).toBeUndefined();
+    expect(claimedState(rowOf(batched, 'processing'))).toBeUndefined();
+  });
+
+  it('knows which states may be full', () => {
+    const limited = (pipeline: Pipeline) => stateNamesOf(pipeline).filter((state) => isLimited(rowOf(pipeline, state)));
+    expect(limited(admitting)).toEqual(['HEATING', 'COOLING']);
+    expect(limited(straight)).toEqual([]);
+  });
+});
+
+describe("what follows a stage's outcome", () => {
+  it('is a move, by the word the row has for it', () => {
+    const read = { state: 'READING', stage: 'read' };
+    expect(afterStage(straight, { ...read, outcome: 'done' })).toEqual({
+      goes: 'to',
+      state: 'CHECKING',
+      trigger: 'read-done',
+    });
+    expect(afterStage(straight, { ...read, outcome: 'empty' })).toEqual({
+      goes: 'to',
+      state: 'DONE',
+      trigger: 'nothing-to-do',
+    });
+  });
+
+  it('is the next stage of the same state', () => {
+    const after = afterStage(several, { state: 'WORKING', stage: 'extract', outcome: 'done' });
+    expect(after).toMatchObject({ goes: 'on', stage: { stage: 'enrich' } });
+    const last = afterStage(several, { state: 'WORKING', stage: 'summarise', outcome: 'done' });
+    expect(last).toEqual({ goes: 'to', state: 'DONE', trigger: 'summarise-done' });
+  });
+
+  it.each(['good', '', 'constructor', 'toString', '__proto__'])(
+    'is an error for %j, which the row does not name',
+    (outcome) => {
+      expect(() => afterStage(straight, { state: 'READING', stage: 'read', outcome })).toThrow(
+        `'${outcome}' is not an outcome of 'read' in 'READING'`,
+      );
+    },
+  );
+
+  it('is no move where the state no longer has the stage: its own first stage comes', () => {
+    const after = afterStage(straight, { state: 'READING', stage: 'check', outcome: 'done' });
+    expect(after).toMatchObject({ goes: 'on', stage: { stage: 'read' } });
+    for (const state of ['NEEDS_REVIEW', 'REJECTED']) {
+      expect(() => afterStage(reviewed, { state, stage: 'judge', outcome: 'reject' })).toThrow(RangeError);
+    }
+    expect(() => afterStage(resting, { state: 'queued', stage: 'convert', outcome: 'claimed' })).toThrow(RangeError);
+  });
+});
+
+describe('words of the audit trail', () => {
+  it('are the mover and the outcome, unless the table says otherwise', () => {
+    expect(triggerOf(rowOf(reviewed, 'SECOND_REVIEW'), 'review', 'reject')).toBe('review-reject');
+    expect(triggerOf(rowOf(reviewed, 'SECOND_REVIEW'), 'review', 'approve')).toBe('accepted');
+    expect(triggerOf(rowOf(straight, 'DONE'), 'x', 'y')).toBe('x-y');
+  });
+
+  it("of spent tries are the stage's, unless the table says otherwise", () => {
+    expect(spentTriggerOf(stageOf(straight, 'read').row)).toBe('read-failed');
+    expect(spentTriggerOf(stageOf(straight, 'write').row)).toBe('disk-full');
+    expect(spentTriggerOf(stageOf(several, 'judge').row)).toBe('judge-failed');
+  });
+
+  it('of exhaustion may depend on the last error', () => {
+    expect(exhaustedTrigger(reviewed, null)).toBe('stuck-exhausted');
+    expect(exhaustedTrigger(reviewed, 'DB_ERROR')).toBe('stuck-exhausted');
+    expect(exhaustedTrigger(reviewed, 'LLM_ERROR')).toBe('judge-unavailable');
+    expect(exhaustedTrigger(straight, 'LLM_ERROR')).toBe('stuck-exhausted');
+  });
+});
+
+describe('units belong to the fan-out that follows', () => {
+  it('in the same state', () => {
+    expect(fanOutFedBy(spreadAll, { state: 'PROCESSING', stage: 'prepare', outcome: 'done' })).toBe('upload');
+    expect(fanOutFedBy(spreadAll, { state: 'PROCESSING', stage: 'upload', outcome: 'done' })).toBeUndefined();
+    expect(fanOutFedBy(spreadAll, { state: 'PROCESSING', stage: 'finish', outcome: 'done' })).toBeUndefined();
+  });
+
+  it('in the state that the outcome leads to', () => {
+    expect(fanOutFedBy(spreadLast, { state: 'LISTING', stage: 'list', outcome: 'done' })).toBe('copy');
+    expect(fanOutFedBy(spreadLast, { state: 'LISTING', stage: 'list', outcome: 'none' })).toBeUndefined();
+    expect(fanOutFedBy(spreadLast, { state: 'LISTING', stage: 'list', outcome: 'odd' })).toBeUndefined();
+    expect(fanOutFedBy(submission, { state: 'TIER1_SCANNING', stage: 'scanTier1', outcome: 'odd' })).toBeUndefined();
+    expect(fanOutFedBy(canary, { state: 'FIRST', stage: 'first', outcome: 'split' })).toBe('spread');
+  });
+});
+
+describe('exhaustion', () => {
+  it('leads to one state, or depends on the last error', () => {
+    expect(exhaustedState(straight, 'LLM_ERROR')).toBe('FAILED');
+    expect(exhaustedState(reviewed, 'LLM_ERROR')).toBe('NEEDS_REVIEW');
+    expect(exhaustedState(reviewed, 'UNKNOWN')).toBe('REJECTED');
+    expect(exhaustedState(reviewed, null)).toBe('REJECTED');
+  });
+
+  it('is the way out of every live state but those that wait for a person', () => {
+    expect(moves(reviewed, 'exhaustion')).toEqual([
+      'JUDGING>REJECTED stuck-exhausted',
+      'JUDGING>NEEDS_REVIEW judge-unavailable',
+      'PUBLISHING>REJECTED stuck-exhausted',
+      'PUBLISHING>NEEDS_REVIEW judge-unavailable',
+    ]);
+  });
+});
+
+describe('a rescue', () => {
+  it('leaves the item where it is, where the table names no other place', () => {
+    expect(rescuedState(straight, 'CHECKING')).toBe('CHECKING');
+    expect(isLegalMove(straight, { from: 'CHECKING', to: 'CHECKING', via: 'rescue' })).toBe(true);
+    expect(isLegalMove(straight, { from: 'CHECKING', to: 'READING', via: 'rescue' })).toBe(false);
+    expect(moves(straight, 'rescue')).toEqual([]);
+  });
+
+  it('puts what a run drives back to the place that the table names', () => {
+    expect(moves(resting, 'rescue')).toEqual([
+      'queued>queued rescue',
+      'converting>queued rescue',
+      'storing>queued rescue',
+    ]);
+    expect(moves(batched, 'rescue')).toEqual(['processing>active rescue']);
+    expect(isLegalMove(resting, { from: 'storing', to: 'queued', via: 'rescue' })).toBe(true);
+    expect(isLegalMove(resting, { from: 'storing', to: 'storing', via: 'rescue' })).toBe(false);
+  });
+
+  it('leaves alone what waits for somebody else: no file is queued without its bytes', () => {
+    expect(rescuedState(resting, 'registered')).toBe('registered');
+    expect(isLegalMove(resting, { from: 'registered', to: 'queued', via: 'rescue' })).toBe(false);
+    expect(isLegalMove(resting, { from: 'registered', to: 'registered', via: 'rescue' })).toBe(true);
+  });
+
+  it('is of no use to a final item', () => {
+    expect(isLegalMove(straight, { from: 'DONE', to: 'DONE', via: 'rescue' })).toBe(false);
+    expect(isLegalMove(resting, { from: 'failed', to: 'queued', via: 'rescue' })).toBe(false);
+  });
+});
+
+describe('a retry begins a new visit', () => {
+  it('at the start or where a run drives the item', () => {
+    expect(retryStates(straight)).toEqual(['READING', 'CHECKING', 'WRITING']);
+    expect(retryStates(resting)).toEqual(['registered', 'queued', 'converting', 'storing']);
+    expect(retryStates(reviewed)).toEqual(['JUDGING', 'PUBLISHING']);
+  });
+
+  it('not at a fan-out: in a new visit it has no units, so it would be passed by', () => {
+    expect(retryStates(spreadLast)).toEqual(['LISTING', 'INDEXING']);
+    expect(retryStates(canary)).toEqual(['FIRST', 'SECOND', 'THIRD']);
+  });
+
+  it('not in a state that may be full, but before it', () => {
+    expect(retryStates(admitting)).toEqual(['WAITING']);
+    expect(retryStates(conversation)).toEqual(['active']);
+  });
+
+  it('from any live state, and from a final one that can be reopened', () => {
+    expect(isLegalMove(reopened, { from: 'WORKING', to: 'FINISHING', via: 'retry' })).toBe(true);
+    expect(isLegalMove(reopened, { from: 'FAILED', to: 'FINISHING', via: 'retry' })).toBe(true);
+    expect(isLegalMove(reopened, { from: 'CANCELLED', to: 'WORKING', via: 'retry' })).toBe(false);
+    expect(isLegalMove(reopened, { from: 'WORKING', to: 'DONE', via: 'retry' })).toBe(false);
+    expect(isLegalMove(reviewed, { from: 'NEEDS_REVIEW', to: 'JUDGING', via: 'retry' })).toBe(true);
+    expect(isLegalMove(submission, { from: 'REJECTED', to: 'RECEIVED', via: 'retry' })).toBe(false);
+  });
+});
+
+describe('legal moves', () => {
+  it.each(['outcome', 'spent', 'cancel', 'exhaustion', 'rescue', 'reopen', 'retry', 'pause', 'resume'] as const)(
+    'by %s, of a state that there is not, is an error',
+    (via) => {
+      expect(() => isLegalMove(straight, { from: 'NOWHERE', to: 'DONE', via })).toThrow("no state 'NOWHERE'");
+    },
+  );
+
+  it('are told apart by what takes them', () => {
+    expect(isLegalMove(straight, { from: 'READING', to: 'CHECKING', via: 'outcome' })).toBe(true);
+    expect(isLegalMove(straight, { from: 'READING', to: 'CHECKING', via: 'spent' })).toBe(false);
+    expect(isLegalMove(straight, { from: 'READING', to: 'FAILED', via: 'spent' })).toBe(true);
+    expect(isLegalMove(straight, { from: 'READING', to: 'FAILED', via: 'outcome' })).toBe(false);
+    expect(isLegalMove(straight, { from: 'READING', to: 'FAILED', via: 'cancel' })).toBe(false);
+    expect(isLegalMove(straight, { from: 'READING', to: 'CANCELLED', via: 'cancel' })).toBe(true);
+    expect(isLegalMove(straight, { from: 'READING', to: 'WRITING', via: 'outcome' })).toBe(false);
+  });
+
+  it('never lead out of a final state, except that it is reopened', () => {
+    expect(edgesOf(straight).filter(({ from }) => isEnd(rowOf(straight, from)))).toEqual([]);
+    expect(moves(reopened, 'reopen')).toEqual(['DONE>WORKING retry', 'FAILED>WORKING retry']);
+    expect(isLegalMove(reopened, { from: 'DONE', to: 'WORKING', via: 'reopen' })).toBe(true);
+    expect(isLegalMove(reopened, { from: 'CANCELLED', to: 'WORKING', via: 'reopen' })).toBe(false);
+  });
+
+  it('of a pause and a resume stay where they are, in a live state', () => {
+    for (const via of ['pause', 'resume'] as const) {
+      expect(isLegalMove(reviewed, { from: 'NEEDS_REVIEW', to: 'NEEDS_REVIEW', via })).toBe(true);
+      expect(isLegalMove(reviewed, { from: 'NEEDS_REVIEW', to: 'REJECTED', via })).toBe(false);
+      expect(isLegalMove(reviewed, { from: 'REJECTED', to: 'REJECTED', via })).toBe(false);
+    }
+  });
+
+  it('carry the words that the commits write', () => {
+    expect(moves(straight, 'outcome')).toEqual([
+      'READING>CHECKING read-done',
+      'READING>DONE nothing-to-do',
+      'CHECKING>WRITING check-good',
+      'CHECKING>FAILED check-bad',
+      'WRITING>DONE write-done',
+    ]);
+    expect(moves(straight, 'spent')).toEqual([
+      'READING>FAILED read-failed',
+      'CHECKING>FAILED check-failed',
+      'WRITING>FAILED disk-full',
+    ]);
+    expect(moves(resting, 'outcome').slice(0, 2)).toEqual([
+      'registered>queued registered-confirmed',
+      'queued>converting convert-claimed',
+    ]);
+    expect(moves(reviewed, 'outcome')).toContain('NEEDS_REVIEW>SECOND_REVIEW admin-escalate');
+  });
+
+  it('are worked out once for a table', () => {
+    expect(edgesOf(file)).toBe(edgesOf(file));
+    expect(edgesOf({ ...file })).toEqual(edgesOf(file));
+  });
+});

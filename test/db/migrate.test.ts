@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { migrate, pendingMigrations } from '../../src/db/migrate.js';
+import { onServer, urlOfDatabase } from '../support/postgres.js';
+import { openSpine, type Spine } from '../support/spine.js';
+
+const OURS = resolve(import.meta.dirname, '../../prisma/migrations');
+
+let url: string;
+let dir: string;
+let name: string;
+beforeEach(async () => {
+  name = `migrate_${randomUUID().replaceAll('-', '')}`;
+  await onServer(inject('databaseUrl'), `create database ${name}`);
+  url = urlOfDatabase(inject('databaseUrl'), name);
+  dir = mkdtempSync(join(tmpdir(), 'migrations-'));
+});
+afterEach(async () => {
+  rmSync(dir, { recursive: true });
+  await onServer(inject('databaseUrl'), `drop database ${name} with (force)`);
+});
+
+function write(migration: string, sql: string): void {
+  mkdirSync(join(dir, migration), { recursive: true });
+  writeFileSync(join(dir, migration, 'migration.sql'), sql);
+}
+
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function tables(): Promise<unknown[]> {
+  const rows = await query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
+  return rows.map((each) => each['tablename']);
+}
+
+describe('migrations', () => {
+  it('of the product make a fresh database, and nothing the second time', async () => {
+    cpSync(OURS, dir, { recursive: true });
+    const pending = await pendingMigrations(url, dir);
+    expect(pending.length).toBeGreaterThan(0);
+
+    expect(await migrate(url, dir)).toEqual({ applied: pending });
+    expect(await tables()).toEqual(expect.arrayContaining(['items', 'tasks', 'audit', '_prisma_migrations']));
+    expect(await migrate(url, dir)).toEqual({ applied: [] });
+    expect(await pendingMigrations(url, dir)).toEqual([]);
+  });
+
+  it('are recorded as Prisma does it', async () => {
+    write('1_first', 'CREATE TABLE a (id int);');
+    await migrate(url, dir);
+
+    expect(
+      await query(
+        'SELECT migration_name, checksum, finished_at IS NOT NULL AS done, applied_steps_count FROM _prisma_migrations',
+      ),
+    ).toEqual([
+      {
+        migration_name: '1_first',
+        checksum: '168f4af76cbece82a4185c6c57366e07883c6e4155f25ce28559018d99433b81',
+        done: true,
+        applied_steps_count: 1,
+      },
+    ]);
+  });
+
+  it('are applied in order, once, by however many start at once', async () => {
+    write('1_first', 'CREATE TABLE a (id int); SELECT pg_sleep(0.1);');
+    write('2_second', 'ALTER TABLE a ADD COLUMN b int;');
+
+    const results = await Promise.all(Array.from({ length: 4 }, () => migrate(url, dir)));
+
+    expect(results.map((each) => each.applied.length).sort()).toEqual([0, 0, 0, 2]);
+    expect(await query('SELECT count(*)::int AS n FROM _prisma_migrations')).toEqual([{ n: 2 }]);
+  });
+
+  it('wait for a migrate deploy of Prisma that is under way', async () => {
+    write('1_first', 'CREATE TABLE a (id int);');
+    const prisma = new pg.Client({ connectionString: url });
+    await prisma.connect();
+    await prisma.query('SELECT pg_advisory_lock(72707369)');
+    let isDone = false;
+    const migrated = migrate(url, dir).finally(() => {
+      isDone = true;
+    });
+    while ((await query(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length === 0)
+      await delay(5);
+    expect(isDone).toBe(false);
+    await prisma.end();
+
+    expect(await migrated).toEqual({ applied: ['1_first'] });
+  });
+
+  it('that fail leave nothing, neither a change nor a record, and those before stay', async () => {
+    write('1_first', 'CREATE TABLE a (id int);');
+    write('2_second', 'CREATE TABLE b (id int); CREATE TABLE a (id int);');
+
+    await expect(migrate(url, dir)).rejects.toThrow(
+      'migration 2_second failed and was rolled back: relation "a" already exists',
+    );
+
+    expect(await tables()).toEqual(['_prisma_migrations', 'a']);
+    expect(await query('SELECT migration_name FROM _prisma_migrations')).toEqual([{ migration_name: '1_first' }]);
+    write('2_second', 'CREATE TABLE b (id int);');
+    expect(await migrate(url, dir)).toEqual({ applied: ['2_second'] });
+  });
+
+  it('that were changed after they were applied are refused', async () => {
+    write('1_first', 'CREATE TABLE a (id int);');
+    await migrate(url, dir);
+    write('1_first', 'CREATE TABLE a (id bigint);');
+    write('2_second', 'CREATE TABLE b (id int);');
+
+    await expect(migrate(url, dir)).rejects.toThrow('1_first was changed after it was applied');
+    expect(await tables()).not.toContain('b');
+  });
+
+  it('of somebody else in this database are refused', async () => {
+    write('1_theirs', 'CREATE TABLE theirs (id int);');
+    await migrate(url, dir);
+    rmSync(join(dir, '1_theirs'), { recursive: true });
+    write('2_ours', 'CREATE TABLE ours (id int);');
+
+    await expect(migrate(url, dir)).rejects.toThrow('1_theirs that is not ours');
+    expect(await tables()).not.toContain('ours');
+  });
+
+  it('of a newer version are accepted: old code starts beside it', async () => {
+    write('1_first', 'CREATE TABLE a (id int);');
+    write('2_newer', 'CREATE TABLE b (id int);');
+    await migrate(url, dir);
+    rmSync(join(dir, '2_newer'), { recursive: true });
+
+    expect(await migrate(url, dir)).toEqual({ applied: [] });
+  });
+
+  it('with a name before what is applied are refused', async () => {
+    write('2_second', 'CREATE TABLE b (id int);');
+    await migrate(url, dir);
+    write('1_late', 'CREATE TABLE a (id int);');
+
+    await expect(migrate(url, dir)).rejects.toThrow('1_late sorts before 2_second');
+  });
+
+  it('that Prisma left half-way are refused until somebody has looked', async () => {
+    write('1_first', 'CREATE TABLE a (id int);');
+    await migrate(url, dir);
+    await query(`UPDATE _prisma_migrations SET finished_at = NULL`);
+
+    await expect(migrate(url, dir)).rejects.toThrow('1_first failed half-way');
+    await query(`UPDATE _prisma_migrations SET rolled_back_at = now()`);
+    await query('DROP TABLE a');
+    expect(await migrate(url, dir)).toEqual({ applied: ['1_first'] });
+  });
+});
+
+describe('the indexes of live items', () => {
+  let spine: Spine;
+  beforeAll(async () => {
+    spine = await openSpine();
+    await spine.pool.query(
+      `INSERT INTO items (id, pipeline, owner, state, started, ended_at)
+       SELECT gen_random_uuid(), 'canary', 'ada', 'DONE', true, now() FROM generate_series(1, 20000)`,
+    );
+    await spine.pool.query(
+      `INSERT INTO items (id, pipeline, owner, state, started, start_after, wake_after)
+       SELECT gen_random_uuid(), 'canary', 'ada', 'FIRST', n % 2 = 0, now(), CASE WHEN n % 10 = 0 THEN now() END
+       FROM generate_series(1, 100) AS n`,
+    );
+    await spine.pool.query('VACUUM ANALYZE items');
+  });
+  afterAll(() => spine.close());
+
+  it.each([
+    [
+      'a sweep',
+      'items_live',
+      `SELECT id FROM items WHERE pipeline = 'canary' AND ended_at IS NULL ORDER BY examined_at NULLS FIRST, id LIMIT 50`,
+    ],
+    [
+      'admission',
+      'items_live_by_state',
+      `SELECT count(*) FROM items WHERE pipeline = 'canary' AND state = 'FIRST' AND ended_at IS NULL`,
+    ],
+    [
+      'the dispatcher, for starts',
+      'items_to_start',
+      'SELECT id FROM items WHERE start_after <= now() AND NOT started AND ended_at IS NULL',
+    ],
+    [
+      'the dispatcher, for wakes',
+      'items_to_wake',
+      'SELECT id FROM items WHERE wake_after <= now() ORDER BY wake_after LIMIT 50',
+    ],
+    [
+      'a new item with a key',
+      'items_dedupe_live',
+      `SELECT id FROM items WHERE pipeline = 'canary' AND dedupe_key = 'k' AND ended_at IS NULL`,
+    ],
+  ])('are what %s uses, so that finished ones cost nothing', async (_, index, statement) => {
+    const { rows } = await spine.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${statement}`);
+    expect(rows.map((each) => each['QUERY PLAN']).join('\n')).toContain(index);
+  });
+
+  it('are partial and small beside the table', async () => {
+    const { rows } = await spine.pool.query<{ name: string; partial: boolean; entries: number }>(
+      `SELECT c.relname AS name, i.indpred IS NOT NULL AS partial, c.reltuples::int AS entries
+       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+       WHERE i.indrelid = 'items'::regclass AND c.relname IN ('items_live', 'items_live_by_state', 'items_to_start', 'items_to_wake')`,
+    );
+    expect(rows).toHaveLength(4);
+    for (const each of rows) {
+      expect(each.partial).toBe(true);
+      expect(each.entries).toBeLessThanOrEqual(100);
+    }
+  });
+});

@@ -1,0 +1,19 @@
+import type { Installation } from '../support/installation.js';
+import { type CampaignOptions, openCampaign } from './campaign.js';
+import { PHASES } from './phases.js';
+import { auditCampaign, type FaultReport } from './report.js';
+
+/** Keeps canaries in flight, kills one part after the other under them, waits until all are done, and audits. */
+export async function runFaults(installation: Installation, options: CampaignOptions): Promise<FaultReport> {
+  const campaign = await openCampaign(installation, options);
+  try {
+    for (const phase of PHASES) await campaign.strike(phase);
+    await campaign.finish();
+  } catch (error) {
+    // Time that is up, or a part that does not come back, ends the run and not its report.
+    campaign.ledger.complaints.push(error instanceof Error ? error.message : String(error));
+  } finally {
+    await campaign.close();
+  }
+  return auditCampaign(campaign);
+}

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { edgesOf } from '../../src/core/machine.js';
+import { assertSoundTable } from '../../src/core/sound-table.js';
+import { PIPELINES } from '../../src/pipelines/registry.js';
+
+describe('the registry', () => {
+  it('has a pipeline', () => {
+    expect(Object.keys(PIPELINES)).toContain('canary');
+  });
+
+  it.each(Object.entries(PIPELINES))('lists %s under its own name', (name, pipeline) => {
+    expect(pipeline.name).toBe(name);
+  });
+
+  it.each(Object.entries(PIPELINES))('lists %s as a sound table', (_name, pipeline) => {
+    expect(() => assertSoundTable(pipeline)).not.toThrow();
+    expect(edgesOf(pipeline).length).toBeGreaterThan(0);
+  });
+});

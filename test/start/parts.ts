@@ -1,0 +1,86 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import type pg from 'pg';
+import { inject } from 'vitest';
+import { projectRoot, variableNames } from '../../src/config.js';
+import { freePort } from '../../src/start/free-port.js';
+import { nodePart } from '../../src/start/node-part.js';
+import { ensureAdminToken } from '../../src/start/secrets.js';
+import { createSupervisor } from '../../src/start/supervisor.js';
+import { whenHealthy } from '../../src/start/when-healthy.js';
+import { ensureSearchAttribute } from '../../src/temporal/search-attributes.js';
+import { createTestDatabase } from '../support/postgres.js';
+
+/** Settings for a process of ours, of which nothing comes from the tester's environment: an empty value is not set. */
+export function settingsOf(told: Record<string, string>): Record<string, string> {
+  return { ...Object.fromEntries(variableNames().map((name) => [name, ''])), ...told };
+}
+
+/** A namespace of its own on the server of the test run: its task queues are nobody else's. */
+export async function createNamespace(): Promise<{ name: string; client: Client; close(): Promise<void> }> {
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const name = `test-${randomUUID()}`;
+  await connection.workflowService.registerNamespace({
+    namespace: name,
+    workflowExecutionRetentionPeriod: msToTs('1 day'),
+  });
+  return { name, client: new Client({ connection, namespace: name }), close: () => connection.close() };
+}
+
+export interface Parts {
+  url: string;
+  token: string;
+  pool: pg.Pool;
+  /** What describes this installation to a command. */
+  settings: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+/** API and workers as real processes on the servers of the test run, supervised as `npm start` does. */
+export async function startParts({ workers }: { workers: number }): Promise<Parts> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'unstuck-parts-'));
+  const [database, namespace, port] = [await createTestDatabase(), await createNamespace(), await freePort()];
+  await ensureSearchAttribute(namespace.client);
+  const secret = randomBytes(48).toString('base64url');
+  const settings = settingsOf({
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    TEMPORAL_NAMESPACE: namespace.name,
+    JWT_SECRET: secret,
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    SHUTDOWN_GRACE_MS: '1000',
+  });
+  const supervisor = createSupervisor({ say: ignore });
+  const kill = (): void => supervisor.kill();
+  process.once('exit', kill);
+  async function stop(): Promise<void> {
+    await supervisor.stop();
+    process.off('exit', kill);
+    await namespace.close();
+    await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+  const part = (name: string, script: string) => {
+    const path = join(projectRoot, 'dist', 'start', script);
+    const environment = { ...settings, WORKER_NAME: name };
+    return nodePart({ name, script: path, environment, graceMs: 1_000, log: ignore });
+  };
+  const names = Array.from({ length: workers }, (_, n) => `worker-${String(n + 1)}`);
+  const url = `http://127.0.0.1:${String(port)}`;
+  try {
+    await supervisor.start([part('api', 'api.js'), ...names.map((name) => part(name, 'worker.js'))]);
+    await whenHealthy(url, ignore, AbortSignal.timeout(60_000));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const { token } = await ensureAdminToken(dataDir, { secret });
+  return { url, token, pool: database.pool, settings, stop };
+}
+
+function ignore(): void {}

@@ -1,0 +1,159 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isAlive } from '../../scripts/pid-lock.mjs';
+import { nodePart } from '../../src/start/node-part.js';
+import { StartError } from '../../src/start/start-error.js';
+import { createSupervisor } from '../../src/start/supervisor.js';
+import { until } from '../support/until.js';
+import { runChild } from './run-child.js';
+import { tempDir } from './temp-dir.js';
+
+const QUICK = { firstMs: 20, maxMs: 100, resetMs: 30_000 };
+
+function setup(backoff = QUICK) {
+  const said: string[] = [];
+  const events: string[] = [];
+  const pids = new Map<string, number[]>();
+  const supervisor = createSupervisor({ say: (line) => said.push(line), backoff });
+  onTestFinished(() => supervisor.stop());
+
+  function child(name: string, script: string, environment: Record<string, string> = {}) {
+    const part = nodePart({
+      name,
+      script: join(import.meta.dirname, 'children', script),
+      environment,
+      graceMs: -4_800, // leaves 0.2 s of the margin, so that a test of stubbornness is short
+      log: (line) => events.push(`${name}: ${line}`),
+      onSpawn: (pid) => pids.set(name, [...(pids.get(name) ?? []), pid]),
+    });
+    return {
+      ...part,
+      async start(signal: AbortSignal) {
+        const running = await part.start(signal);
+        events.push(`${name} ready`);
+        void running.exited.then(({ code, signal: by }) => events.push(`${name} gone (${by ?? code})`));
+        return running;
+      },
+    };
+  }
+  return { supervisor, said, events, child, pidsOf: (name: string) => pids.get(name) ?? [] };
+}
+
+describe('the supervisor', () => {
+  it('gives a child its settings and keeps what it says', async () => {
+    const { supervisor, child, events } = setup();
+
+    await supervisor.start([child('api', 'obedient.mjs', { TOLD: 'the secret' })]);
+
+    await until('the line is read', () => events.includes('api: told the secret'));
+  });
+
+  it('starts a child again that was killed, after a wait that doubles up to the longest', async () => {
+    const { supervisor, child, said, pidsOf } = setup();
+    await supervisor.start([child('worker-1', 'obedient.mjs')]);
+
+    for (const round of [1, 2, 3, 4, 5]) {
+      process.kill(await until('it runs', () => pidsOf('worker-1')[round - 1]), 'SIGKILL');
+      await until('its end was seen', () => said[round - 1]);
+    }
+
+    const waits = said.map((line) => /in ([\d.]+) s$/.exec(line)?.[1]);
+    expect(waits).toEqual(['0.02', '0.04', '0.08', '0.1', '0.1']);
+    expect(said[0]).toContain('worker-1 ended (signal SIGKILL)');
+  });
+
+  it('waits the shortest time again for a child that had run well', async () => {
+    const { supervisor, child, said, pidsOf } = setup({ ...QUICK, resetMs: -1 });
+    await supervisor.start([child('worker-1', 'obedient.mjs')]);
+
+    for (const round of [1, 2, 3]) {
+      process.kill(await until('it runs', () => pidsOf('worker-1')[round - 1]), 'SIGKILL');
+      await until('its end was seen', () => said[round - 1]);
+    }
+
+    expect(said.map((line) => /in ([\d.]+) s$/.exec(line)?.[1])).toEqual(['0.02', '0.02', '0.02']);
+  });
+
+  it('tries again when a first start fails', async () => {
+    const { supervisor, child, said } = setup();
+
+    await supervisor.start([child('api', 'clumsy.mjs', { MARK: join(tempDir(), 'mark') })]);
+
+    expect(said).toEqual([expect.stringMatching(/api did not start .*error: not yet.*starting it again/)]);
+  });
+
+  it('gives up at once, with its own sentence, when a child says that its settings are wrong', async () => {
+    const { supervisor, child, said } = setup();
+
+    const started = supervisor.start([child('api', 'misconfigured.mjs')]);
+
+    await expect(started).rejects.toThrow(new StartError('cannot start: 1 setting is wrong.\n  PORT: expected a port'));
+    expect(said).toEqual([]);
+  });
+
+  it('stops what was started last first', async () => {
+    const { supervisor, child, events } = setup();
+    await supervisor.start([child('postgres', 'obedient.mjs')]);
+    await supervisor.start([child('api', 'obedient.mjs'), child('worker-1', 'obedient.mjs')]);
+
+    await supervisor.stop();
+
+    const gone = events.filter((event) => event.includes('gone'));
+    expect(gone.slice(0, 2).sort()).toEqual(['api gone (0)', 'worker-1 gone (0)']);
+    expect(gone[2]).toBe('postgres gone (0)');
+  });
+
+  it('ends a child that does not end when asked', async () => {
+    const { supervisor, child, events, pidsOf } = setup();
+    await supervisor.start([child('worker-1', 'stubborn.mjs')]);
+
+    await supervisor.stop();
+
+    expect(isAlive(pidsOf('worker-1')[0] as number)).toBe(false);
+    expect(events).toEqual(['worker-1 ready', 'worker-1: asked to end', 'worker-1 gone (SIGKILL)']);
+  });
+
+  it('ends everything at once when told so', async () => {
+    const { supervisor, child, events } = setup();
+    await supervisor.start([child('api', 'stubborn.mjs')]);
+    await supervisor.start([child('worker-1', 'stubborn.mjs')]);
+
+    supervisor.kill();
+
+    await until('both are gone', () => events.filter((event) => event.includes('gone (SIGKILL)')).length === 2);
+    expect(events).not.toContain('api: asked to end');
+  });
+
+  it('starts nothing again once it stops', async () => {
+    const { supervisor, child, said, pidsOf } = setup({ firstMs: 60_000, maxMs: 60_000, resetMs: 60_000 });
+    await supervisor.start([child('worker-1', 'obedient.mjs')]);
+    process.kill(pidsOf('worker-1')[0] as number, 'SIGKILL');
+    await until('its end was seen', () => said.length === 1);
+
+    await supervisor.stop();
+
+    expect(pidsOf('worker-1')).toHaveLength(1);
+  });
+
+  it('stops while a child is still starting', async () => {
+    const { supervisor, pidsOf, child } = setup();
+    const started = supervisor.start([child('api', 'silent.mjs')]);
+    const failed = expect(started).rejects.toThrow(/abort/i);
+    const pid = await until('it was spawned', () => pidsOf('api')[0]);
+
+    await supervisor.stop();
+
+    await failed;
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it('leaves no child behind when it is killed', async () => {
+    const parent = runChild('test/start/children/supervising.ts');
+    const pid = Number(await parent.said());
+    expect(isAlive(pid)).toBe(true);
+
+    await parent.killHard();
+
+    await until('the child is gone', () => !isAlive(pid));
+  });
+});

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import pg from 'pg';
+import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
+import { projectRoot, variableNames } from '../../src/config.js';
+import { migrate } from '../../src/db/migrate.js';
+import { startPostgres } from '../../src/start/embedded-postgres.js';
+import { startTemporal } from '../../src/start/embedded-temporal.js';
+import { freePort } from '../../src/start/free-port.js';
+import { openLog } from '../../src/start/log-file.js';
+import { nodePart } from '../../src/start/node-part.js';
+import { createSupervisor } from '../../src/start/supervisor.js';
+import { whenHealthy } from '../../src/start/when-healthy.js';
+import { createKillableParts, type KillableParts } from './killable-parts.js';
+import { type Proxy, startProxy } from './proxy.js';
+
+export type PartName = 'postgres' | 'temporal' | 'api' | 'worker-1' | 'worker-2';
+
+/** A whole installation of its own: every part a real process, supervised as `npm start` does, that a test may kill. */
+export interface Installation extends KillableParts<PartName> {
+  url: string;
+  /** The tester's own way to the database, past everything that is tested. */
+  pool: pg.Pool;
+  temporalAddress: string;
+  /** What the API says to Temporal goes through here, and what the workers say to Postgres. */
+  wires: { apiToTemporal: Proxy; workersToPostgres: Proxy };
+  /** Data and logs. */
+  folder: string;
+  token(subject: string, roles?: string[]): Promise<string>;
+  /** Comes back when every part runs and the API says that all is well. */
+  ready(withinMs?: number): Promise<void>;
+  /** Ends everything; the folder stays if it is wanted for a look at the logs. */
+  stop(keep?: 'keep the folder'): Promise<void>;
+}
+
+/** Longer than any part needs to come back on a busy machine. */
+const READY_WITHIN_MS = 60_000;
+
+/** Stages are ended by kills here, not by good-byes: what is left running at the end is thrown away. */
+const GRACE_MS = 1_000;
+
+export async function startInstallation(): Promise<Installation> {
+  await setUp();
+  const folder = mkdtempSync(join(tmpdir(), 'unstuck-installation-'));
+  const logs = join(folder, 'logs');
+  mkdirSync(logs);
+  const [postgresPort, temporalPort, apiPort] = [await freePort(), await freePort(), await freePort()];
+  const supervisor = createSupervisor({ say: openLog(logs, 'supervisor') });
+  const parts = createKillableParts<PartName>();
+  const [apiToTemporal, workersToPostgres] = [await startProxy(temporalPort), await startProxy(postgresPort)];
+  const secret = randomBytes(48).toString('base64url');
+  const url = `http://127.0.0.1:${String(apiPort)}`;
+  const temporalAddress = `127.0.0.1:${String(temporalPort)}`;
+  let databaseUrl = '';
+  let pool: pg.Pool | undefined;
+
+  // Tries again for a second: a server that is being ended may still write.
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  // The servers would outlive us. A fork of vitest ends itself when its channel closes, so this must come before that.
+  const endAtOnce = (): void => {
+    supervisor.kill();
+    remove();
+  };
+  // What is just being started can only be ended by waiting for it.
+  const endOnSignal = (): void => void supervisor.stop().finally(() => process.exit(1));
+  process.prependListener('disconnect', endAtOnce);
+  process.once('exit', endAtOnce).once('SIGINT', endOnSignal).once('SIGTERM', endOnSignal);
+
+  async function stop(keep?: 'keep the folder'): Promise<void> {
+    await pool?.end();
+    await supervisor.stop();
+    await Promise.all([apiToTemporal.close(), workersToPostgres.close()]);
+    process.off('exit', endAtOnce).off('disconnect', endAtOnce).off('SIGINT', endOnSignal).off('SIGTERM', endOnSignal);
+    if (!keep) remove();
+  }
+
+  async function start(): Promise<pg.Pool> {
+    await supervisor.start([
+      parts.killable('postgres', async (signal) => {
+        const server = await startPostgres({
+          dataDir: folder,
+          port: postgresPort,
+          log: openLog(logs, 'postgres'),
+          signal,
+        });
+        databaseUrl = server.url;
+        return server;
+      }),
+      parts.killable('temporal', (signal) => {
+        const files = { cliPath: findTemporalCli(), dbFile: join(folder, 'temporal.db') };
+        return startTemporal({ ...files, port: temporalPort, log: openLog(logs, 'temporal'), signal });
+      }),
+    ]);
+    await migrate(databaseUrl, join(projectRoot, 'prisma', 'migrations'));
+    await supervisor.start([
+      node('api', 'api.js', { PORT: String(apiPort), TEMPORAL_ADDRESS: through(apiToTemporal) }),
+      ...(['worker-1', 'worker-2'] as const).map((name) =>
+        node(name, 'worker.js', { WORKER_NAME: name, DATABASE_URL: atPort(databaseUrl, workersToPostgres.port) }),
+      ),
+    ]);
+    const own = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+    own.on('error', () => undefined); // cut off by a kill: the next query opens a new connection
+    return own;
+  }
+
+  function node(name: PartName, script: string, told: Record<string, string>) {
+    const environment = {
+      // Neither the tester's environment nor an .env reaches the installation: an empty value counts as not set.
+      ...Object.fromEntries(variableNames().map((variable) => [variable, ''])),
+      DATABASE_URL: databaseUrl,
+      TEMPORAL_ADDRESS: temporalAddress,
+      DATA_DIR: folder,
+      JWT_SECRET: secret,
+      // A tester sends as fast as the installation takes it.
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      SHUTDOWN_GRACE_MS: String(GRACE_MS),
+      ...told,
+    };
+    const path = join(projectRoot, 'dist', 'start', script);
+    const part = nodePart({ name, script: path, environment, graceMs: GRACE_MS, log: openLog(logs, name) });
+    return parts.killable(name, (signal) => part.start(signal));
+  }
+
+  async function ready(withinMs = READY_WITHIN_MS): Promise<void> {
+    const signal = AbortSignal.timeout(withinMs);
+    await parts.allRunning(withinMs);
+    await whenHealthy(url, () => undefined, signal);
+  }
+
+  try {
+    pool = await start();
+    await ready();
+  } catch (error) {
+    await stop('keep the folder');
+    throw new Error(`the installation did not start; its logs are in ${logs}`, { cause: error });
+  }
+  return {
+    ...parts,
+    url,
+    pool,
+    temporalAddress,
+    wires: { apiToTemporal, workersToPostgres },
+    folder,
+    token: (subject, roles = ['user']) =>
+      new SignJWT({ roles })
+        .setProtectedHeader({ alg: 'HS256' })
+        .setSubject(subject)
+        .setIssuedAt()
+        .setExpirationTime('1h')
+        .sign(new TextEncoder().encode(secret)),
+    ready,
+    stop,
+  };
+}
+
+function through(proxy: Proxy): string {
+  return `127.0.0.1:${String(proxy.port)}`;
+}
+
+function atPort(databaseUrl: string, port: number): string {
+  const url = new URL(databaseUrl);
+  url.port = String(port);
+  return url.href;
+}
+
+/** Makes sure that dist/ is what src/ says; does nothing when nothing changed. */
+async function setUp(): Promise<void> {
+  const child = spawn(process.execPath, [join(projectRoot, 'scripts', 'setup.mjs')]);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`set-up failed:\n${output}`);
+}

@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A wire between two parts of an installation that a test can damage. */
+export interface Proxy {
+  port: number;
+  /** Breaks every connection, and each new one at once, as a server that is gone would. */
+  cut(): void;
+  /** Carries nothing any more and breaks nothing: neither side is told. */
+  stall(): void;
+  /** Carries everything again, also what came while it was stalled. */
+  heal(): void;
+  /** Lets the next request that matches through, and throws away what the server says on that connection from then on. */
+  loseAnswer(matches: Matches): LostAnswer;
+  /** Holds the next request that matches back, and all that follows on its connection, until healed. Resolves when it has. */
+  holdBack(matches: Matches): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type Matches = (request: Buffer) => boolean;
+
+export interface LostAnswer {
+  /** The server has answered, and nobody heard it. */
+  lost: Promise<void>;
+  /** Breaks the connection, so that the asking side learns that no answer will come. */
+  breakOff(): void;
+}
+
+interface Link {
+  client: Socket;
+  server: Socket;
+  /** What was asked since the server last said something: a request may come in pieces. */
+  asked: Buffer;
+  losing: Trap | undefined;
+  held: Buffer[] | undefined;
+}
+
+/** Set for one request; sprung when it comes. */
+interface Trap {
+  matches: Matches;
+  link: Link | undefined;
+  done(): void;
+}
+
+const UNTOUCHED = { asked: Buffer.alloc(0), losing: undefined, held: undefined };
+
+/** Listens on a port of its own and passes everything on to the one given, until told otherwise. Writes are not held back
+ *  for a slow reader: what a test sends fits into memory. */
+export async function startProxy(target: number): Promise<Proxy> {
+  const links = new Set<Link>();
+  let mode: 'carry' | 'stall' | 'cut' = 'carry';
+  let loss: Trap | undefined;
+  let hold: Trap | undefined;
+
+  const listener = createServer((client) => {
+    if (mode === 'cut') return client.resetAndDestroy();
+    const link: Link = { client, server: connect(target, '127.0.0.1'), ...UNTOUCHED };
+    links.add(link);
+    join(link.client, link.server, link);
+    join(link.server, link.client, link);
+    client.on('data', (chunk) => ask(link, chunk));
+    client.on('close', () => links.delete(link));
+    link.server.on('data', (chunk) => answer(link, chunk));
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+
+  /** An orderly end is passed on behind the last words; a broken connection breaks the other one too. */
+  function join(socket: Socket, other: Socket, link: Link): void {
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined); // 'close' follows, and that is what counts
+    socket.on('end', () => other.end());
+    socket.on('close', (isBroken) => isBroken && breakLink(link));
+    if (mode === 'stall') socket.pause();
+  }
+
+  function ask(link: Link, chunk: Buffer): void {
+    link.asked = Buffer.concat([link.asked, chunk]);
+    if (springs(loss, link)) link.losing = loss;
+    if (springs(hold, link)) {
+      link.held = [];
+      hold?.done();
+    }
+    if (link.held) link.held.push(chunk);
+    else link.server.write(chunk);
+  }
+
+  function springs(trap: Trap | undefined, link: Link): boolean {
+    if (!trap || trap.link || !trap.matches(link.asked)) return false;
+    trap.link = link;
+    return true;
+  }
+
+  function answer(link: Link, chunk: Buffer): void {
+    link.asked = Buffer.alloc(0);
+    if (link.losing) link.losing.done();
+    else link.client.write(chunk);
+  }
+
+  function breakLink(link: Link): void {
+    links.delete(link);
+    for (const socket of [link.client, link.server]) if (!socket.destroyed) socket.resetAndDestroy();
+  }
+
+  function breakAll(): void {
+    for (const link of [...links]) breakLink(link);
+  }
+
+  return {
+    port: (listener.address() as AddressInfo).port,
+    cut() {
+      mode = 'cut';
+      breakAll();
+    },
+    stall() {
+      mode = 'stall';
+      for (const { client, server } of links) [client, server].forEach((socket) => socket.pause());
+    },
+    heal() {
+      mode = 'carry';
+      for (const link of links) {
+        for (const chunk of link.held ?? []) link.server.write(chunk);
+        link.held = undefined;
+        [link.client, link.server].forEach((socket) => socket.resume());
+      }
+    },
+    loseAnswer(matches) {
+      const { trap, sprung } = setTrap(matches);
+      loss = trap;
+      return { lost: sprung, breakOff: () => trap.link && breakLink(trap.link) };
+    },
+    holdBack(matches) {
+      const { trap, sprung } = setTrap(matches);
+      hold = trap;
+      return sprung;
+    },
+    async close() {
+      const closed = once(listener, 'close');
+      listener.close();
+      breakAll();
+      await closed;
+    },
+  };
+}
+
+function setTrap(matches: Matches): { trap: Trap; sprung: Promise<void> } {
+  let done: () => void = () => undefined;
+  const sprung = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  return { trap: { matches, link: undefined, done: () => done() }, sprung };
+}

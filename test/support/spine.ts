@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { claimedState, rowOf, stagesIn } from '../../src/core/machine.js';
+import type { Pipeline } from '../../src/core/pipeline.js';
+import type { Step } from '../../src/core/step.js';
+import type { Attempt, Claimed } from '../../src/db/attempt.js';
+import { type Claim, claimTask } from '../../src/db/claim.js';
+import { createPool, inTransaction } from '../../src/db/client.js';
+import { commitAttempt, type Committed, type Ending } from '../../src/db/commit.js';
+import type { Changed, FindPipeline } from '../../src/db/control.js';
+import { createItem, type NewItem } from '../../src/db/items.js';
+import { nextStep } from '../../src/db/next-step.js';
+import type { Actor, ItemError } from '../../src/db/transition.js';
+import type { Statement } from '../../src/ports/sql.js';
+import { endWaiters } from './barrier.js';
+import { createTestDatabase, type TestDatabase } from './postgres.js';
+
+/** Set-up for tests of src/db: an item of a table, walked by hand, and what the database says of it afterwards. */
+export interface Spine extends TestDatabase {
+  /** With the product's own limits on locks and idle transactions; `pool` has none, so that a slow machine may wait. */
+  limited: pg.Pool;
+  close(): Promise<void>;
+}
+
+export const ADA: Actor = { id: 'ada', type: 'user' };
+export const ROOT: Actor = { id: 'root', type: 'admin' };
+
+export async function openSpine(): Promise<Spine> {
+  const database = await createTestDatabase();
+  const limited = createPool({ url: database.url, size: 30, name: 'limited' });
+  async function close(): Promise<void> {
+    await endWaiters(database);
+    await limited.end();
+    await database.drop();
+  }
+  return { ...database, limited, close };
+}
+
+/** Every table a test works with; the control functions look theirs up by name. */
+export function findIn(...pipelines: readonly Pipeline[]): FindPipeline {
+  return (name) => {
+    const found = pipelines.find((each) => each.name === name);
+    if (!found) throw new RangeError(`this test has no table '${name}'`);
+    return found;
+  };
+}
+
+export interface Where {
+  state?: string;
+  stage?: string;
+  unit?: string;
+  worker?: string;
+  visit?: number;
+  epoch?: number;
+  claimId?: string;
+  scheduledAt?: Date;
+}
+
+export const FAILURE: ItemError = { class: 'NETWORK_ERROR', message: 'the other side hung up', stage: 'any' };
+
+/** What the stage of a test leaves. The table has no unique key: an effect that came twice is seen. */
+export function effectOf(attempt: Claimed): Statement {
+  return {
+    text: `INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
+           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $1::int FROM guard`,
+    values: [attempt.fence],
+  };
+}
+
+export function doneWith(attempt: Claimed, outcome = 'done', units?: readonly string[]): Ending {
+  return { is: 'done', outcome, save: effectOf(attempt), ...(units && { units }) };
+}
+
+export type ByHand = ReturnType<typeof byHand>;
+
+/** Items of one table, made and walked by hand. */
+export function byHand(pool: pg.Pool, pipeline: Pipeline) {
+  async function make(item: Partial<NewItem> = {}): Promise<string> {
+    const created = await inTransaction(pool, (transaction) =>
+      createItem(transaction, pipeline, { owner: 'ada', actor: ADA, trigger: 'submitted', ...item }),
+    );
+    return created.id;
+  }
+
+  /** At the first stage of the state the item is in, or is claimed into, where `where` says nothing else. */
+  async function attempt(itemId: string, where: Where = {}): Promise<Attempt> {
+    const item = await itemOf(pool, itemId);
+    const state = where.state ?? claimedState(rowOf(pipeline, item.state)) ?? item.state;
+    return {
+      itemId,
+      visit: where.visit ?? item.visit,
+      epoch: where.epoch ?? item.epoch,
+      state,
+      stage: where.stage ?? stagesIn(rowOf(pipeline, state))[0]?.stage ?? 'none',
+      unit: where.unit ?? '',
+      claimId: where.claimId ?? randomUUID(),
+      token: Buffer.from('token'),
+      scheduledAt: where.scheduledAt ?? null,
+      worker: where.worker ?? 'worker-a',
+    };
+  }
+
+  async function claim(itemId: string, where: Where = {}): Promise<Claim> {
+    return claimTask(pool, pipeline, await attempt(itemId, where));
+  }
+
+  /** A claim that must be answered `run`. */
+  async function claimed(itemId: string, where: Where = {}): Promise<Claimed> {
+    const answer = await claim(itemId, where);
+    if (answer.answer !== 'run') throw new Error(`the claim was answered ${JSON.stringify(answer)}`);
+    return answer.claimed;
+  }
+
+  function commit(attempted: Claimed, ending: Ending): Promise<Committed> {
+    return commitAttempt(pool, pipeline, attempted, ending);
+  }
+
+  function finish(attempted: Claimed, outcome = 'done', units?: readonly string[]): Promise<Committed> {
+    return commit(attempted, doneWith(attempted, outcome, units));
+  }
+
+  /** Claims and finishes the stages named, each with `done` or the outcome after the colon: `walk(id, 'check:good')`. */
+  async function walk(itemId: string, ...stages: string[]): Promise<void> {
+    for (const each of stages) {
+      const [stage = '', outcome = 'done'] = each.split(':');
+      const committed = await finish(await claimed(itemId, { stage }), outcome);
+      if ('refused' in committed) throw new Error(`${each} was refused`);
+    }
+  }
+
+  /** What the item's run is told when it asks. */
+  async function next(itemId: string): Promise<Step> {
+    const { epoch } = await itemOf(pool, itemId);
+    return nextStep(pool, pipeline, { itemId, epoch });
+  }
+
+  return { make, attempt, claim, claimed, commit, finish, walk, next };
+}
+
+export interface ItemFacts {
+  state: string;
+  visit: number;
+  epoch: number;
+  version: number;
+  started: boolean;
+  startAfter: Date | null;
+  wakeAfter: Date | null;
+  runEndedAt: Date | null;
+  endedAt: Date | null;
+  endReason: string | null;
+  errorClass: string | null;
+  errorMessage: string | null;
+  errorStage: string | null;
+  rescues: number;
+  nextRescueAfter: Date | null;
+  pausedUntil: Date | number | null;
+  pauseReason: string | null;
+  parkedAt: Date | null;
+}
+
+export async function itemOf(pool: pg.Pool, itemId: string): Promise<ItemFacts> {
+  const { rows } = await pool.query<ItemFacts>(
+    `SELECT state, visit, epoch, version, started, start_after AS "startAfter", wake_after AS "wakeAfter",
+       run_ended_at AS "runEndedAt", ended_at AS "endedAt", end_reason AS "endReason", error_class AS "errorClass",
+       error_message AS "errorMessage", error_stage AS "errorStage", rescues, next_rescue_after AS "nextRescueAfter",
+       paused_until AS "pausedUntil", pause_reason AS "pauseReason", parked_at AS "parkedAt"
+     FROM items WHERE id = $1`,
+    [itemId],
+  );
+  const [item] = rows;
+  if (!item) throw new Error(`there is no item ${itemId}`);
+  return item;
+}
+
+export interface TaskFacts {
+  visit: number;
+  stage: string;
+  unit: string;
+  status: string;
+  fence: number;
+  attempt: number;
+  errors: number;
+  crashes: number;
+  soleCrashes: number;
+  rescues: number;
+  suspect: boolean;
+  outcome: string | null;
+}
+
+export async function tasksOf(pool: pg.Pool, itemId: string): Promise<TaskFacts[]> {
+  const { rows } = await pool.query<TaskFacts>(
+    `SELECT visit, stage, unit, status, fence, attempt, errors, crashes, sole_crashes AS "soleCrashes", rescues, suspect,
+       outcome FROM tasks WHERE item_id = $1 ORDER BY visit, stage, position, unit`,
+    [itemId],
+  );
+  return rows;
+}
+
+export async function taskOf(pool: pg.Pool, itemId: string, stage: string, unit = ''): Promise<TaskFacts> {
+  const found = (await tasksOf(pool, itemId)).findLast((each) => each.stage === stage && each.unit === unit);
+  if (!found) throw new Error(`item ${itemId} has no task ${stage} ${unit}`);
+  return found;
+}
+
+/** The ended tries of an item, as `stage unit result`. */
+export async function attemptsOf(pool: pg.Pool, itemId: string): Promise<string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    `SELECT concat_ws(' ', stage, nullif(unit, ''), result) AS line FROM attempts WHERE item_id = $1 ORDER BY id`,
+    [itemId],
+  );
+  return rows.map((each) => each.line);
+}
+
+export async function effectsOf(pool: pg.Pool, itemId: string): Promise<string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    `SELECT concat_ws(' ', visit, stage, nullif(unit, '')) AS line FROM canary_effects WHERE item_id = $1 ORDER BY id`,
+    [itemId],
+  );
+  return rows.map((each) => each.line);
+}
+
+export interface AuditFacts {
+  version: number;
+  visit: number;
+  epoch: number;
+  from: string | null;
+  to: string;
+  trigger: string;
+  actor: string;
+}
+
+export async function auditOf(pool: pg.Pool, itemId: string): Promise<AuditFacts[]> {
+  const { rows } = await pool.query<AuditFacts>(
+    `SELECT version, visit, epoch, from_state AS from, to_state AS to, trigger, actor FROM audit WHERE item_id = $1 ORDER BY id`,
+    [itemId],
+  );
+  return rows;
+}
+
+/** The moves of an item, as `from>to`. */
+export async function movesOf(pool: pg.Pool, itemId: string): Promise<string[]> {
+  return (await auditOf(pool, itemId)).map((each) => `${each.from ?? ''}>${each.to}`);
+}
+
+/** What is wrong with an item's trail: versions must go up by one from 1 to the row's, each entry must begin where the
+ *  last one ended, and the last must end where the row is. */
+export async function trailFaults(pool: pg.Pool, itemId: string): Promise<string[]> {
+  const trail = await auditOf(pool, itemId);
+  const item = await itemOf(pool, itemId);
+  const faults: string[] = [];
+  for (const [at, entry] of trail.entries()) {
+    if (entry.version !== at + 1) faults.push(`entry ${String(at + 1)} has version ${String(entry.version)}`);
+    const before = trail[at - 1]?.to ?? null;
+    if (entry.from !== before)
+      faults.push(`entry ${String(at + 1)} leaves ${String(entry.from)}, not ${String(before)}`);
+  }
+  const last = trail.at(-1);
+  if (last?.to !== item.state) faults.push(`the row is in ${item.state}, the trail in ${String(last?.to)}`);
+  if (last?.version !== item.version)
+    faults.push(`the row has version ${String(item.version)}, the trail ${String(last?.version)}`);
+  return faults;
+}
+
+/** The code of the AppError a call was refused with; what it answered otherwise. */
+export async function codeOf(call: Promise<Changed>): Promise<string> {
+  try {
+    return `no error: ${(await call).state}`;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+    throw error;
+  }
+}

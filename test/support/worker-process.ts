@@ -1,0 +1,42 @@
+import { NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
+import { canaryStages } from '../../src/activities/canary/stages.js';
+import { createActivities } from '../../src/activities/stage-runner.js';
+import type { Pipeline } from '../../src/core/pipeline.js';
+import { findCanarySettings } from '../../src/db/canaries.js';
+import { createPool } from '../../src/db/client.js';
+import { createItemWorker } from '../../src/temporal/worker.js';
+import { installRuntime } from './runtime.js';
+import type { ProcessSettings } from './worker-child.js';
+
+/** A worker in a process of its own that walks canaries, and kills or freezes itself where a canary says so. Started by
+ *  worker-child.ts; ends with the process that started it. */
+const { databaseUrl, temporalAddress, table, id, codePath } = JSON.parse(process.argv[2] ?? '') as ProcessSettings;
+process.once('disconnect', () => process.exit());
+
+installRuntime();
+const pipeline = table as Pipeline;
+const pool = createPool({ url: databaseUrl, size: 10, name: id });
+const self = {
+  kill: () => void process.kill(process.pid, 'SIGKILL'),
+  freeze: () => void process.kill(process.pid, 'SIGSTOP'),
+};
+const worker = await createItemWorker({
+  connection: await NativeConnection.connect({ address: temporalAddress }),
+  namespace: 'default',
+  pipeline: pipeline.name,
+  identity: id,
+  workflowBundle: { codePath },
+  activities: createActivities({
+    pool,
+    pipeline,
+    stages: canaryStages({ find: (itemId) => findCanarySettings(pool, itemId), self }),
+    worker: id,
+    logger: pino({ level: 'silent' }),
+  }),
+  maxActivities: 100,
+  shutdownGraceMs: 0,
+});
+const running = worker.run();
+process.send?.('ready');
+await running;
