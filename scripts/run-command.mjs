@@ -10,16 +10,18 @@ const SAY_EVERY_MS = 15_000;
 /** Runs a command to its end; says that it still runs now and then. Resolves to exit code and output. */
 export async function runCommand(command, args, { context, title, env, timeoutMs }) {
   const began = Date.now();
-  const child = spawn(command, args, { cwd: context.root, env: { ...context.env, ...env }, timeout: timeoutMs ?? 0 });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  // Ended together with us: a compiler must not go on by itself for minutes.
+  // Ended together with us: a compiler must not go on by itself for minutes. Listening begins before the command does, or a
+  // signal in between would end us and leave it behind.
+  let child;
   let interruptedBy;
   const passOn = (signal) => {
     interruptedBy = signal;
     child.kill(signal);
   };
   process.on('SIGINT', passOn).on('SIGTERM', passOn);
+  child = spawn(command, args, { cwd: context.root, env: { ...context.env, ...env }, timeout: timeoutMs ?? 0 });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const ticker = setInterval(
     () => context.say(`${title}: ${Math.round((Date.now() - began) / 1000)} s so far`),
     SAY_EVERY_MS,
