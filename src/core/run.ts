@@ -18,6 +18,12 @@ export function workflowIdOf({ pipeline, itemId, epoch }: RunRef): string {
   return `${pipeline}:${itemId}:${String(epoch)}`;
 }
 
+/** The run that bears this id; null: it is no run of ours. */
+export function runOfWorkflowId(id: string): RunRef | null {
+  const [, pipeline, itemId, epoch] = /^([^:]+):([0-9a-f-]{36}):(\d+)$/.exec(id) ?? [];
+  return pipeline && itemId ? { pipeline, itemId, epoch: Number(epoch) } : null;
+}
+
 /** What a run hands to a stage's activity. Ids only: contents stay in the database. */
 export interface StageInput extends RunRef {
   visit: number;

@@ -87,8 +87,8 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
       RETURNING t.*
     )`,
     `ended AS (
-      INSERT INTO attempts (item_id, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
-      SELECT item_id, visit, stage, unit, attempt, fence, worker, started_at, ${p.add(plan.result)},
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      SELECT item_id, ${p.add(pipeline.name)}, visit, stage, unit, attempt, fence, worker, started_at, ${p.add(plan.result)},
         ${p.add(plan.error?.class ?? null)}::text, ${p.add(plan.error?.message ?? null)}::text FROM guard
     )`,
   ];

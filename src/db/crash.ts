@@ -52,9 +52,9 @@ export async function countCrash(
        UPDATE tasks SET status = 'waiting', fence = fence + 1, crashes = $5, sole_crashes = $6, suspect = false, token = NULL
        WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
      )
-     INSERT INTO attempts (item_id, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
-     SELECT item_id, visit, stage, unit, attempt, $8::int, worker, started_at, 'crash', 'SCAN_TIMEOUT', $7 FROM task`,
-    [...taskKey(attempt), crashes, soleCrashes, message, before.fence],
+     INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+     SELECT item_id, $9, visit, stage, unit, attempt, $8::int, worker, started_at, 'crash', 'SCAN_TIMEOUT', $7 FROM task`,
+    [...taskKey(attempt), crashes, soleCrashes, message, before.fence, pipeline.name],
   );
   if (soleCrashes < POISON_CRASHES) return { ...before, status: 'waiting', crashes, soleCrashes, suspect: false };
 

@@ -46,8 +46,8 @@ async function insertItem(transaction: Sql, pipeline: Pipeline, item: NewItem): 
        VALUES ($1, $2, $3, $4, CASE WHEN $5 THEN now() + ${START_GRACE} END, $6, $7, $8, $9)
        ON CONFLICT DO NOTHING RETURNING *
      ), entry AS (
-       INSERT INTO audit (item_id, pipeline, version, visit, epoch, to_state, trigger, actor, actor_type, metadata)
-       SELECT id, pipeline, version, visit, epoch, state, $10, $11, $12, $13::jsonb FROM item
+       INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, to_state, trigger, actor, actor_type, metadata)
+       SELECT id, pipeline, owner, version, visit, epoch, state, $10, $11, $12, $13::jsonb FROM item
      )
      SELECT id FROM item`,
     [

@@ -78,13 +78,13 @@ export function transitionParts(pipeline: Pipeline, move: Move, p: Parameters): 
   if (!isLegalMove(pipeline, move)) {
     throw new RangeError(`'${pipeline.name}' has no move ${move.from} → ${move.to} by ${move.via}`);
   }
-  return `${takesTasks(move.via) ? `${TAKE_TASKS}, ` : ''}moved AS (
+  return `${takesTasks(move.via) ? `${takeTasks(pipeline, p)}, ` : ''}moved AS (
       UPDATE items i SET ${assignmentsOf(pipeline, move, p).join(', ')}
       FROM guard WHERE i.id = guard.item_id
-      RETURNING i.id, i.version, i.visit, i.epoch
+      RETURNING i.id, i.owner, i.version, i.visit, i.epoch
     ), entry AS (
-      INSERT INTO audit (item_id, pipeline, version, visit, epoch, from_state, to_state, trigger, actor, actor_type, metadata)
-      SELECT id, ${p.add(pipeline.name)}, version, visit, epoch, ${p.add(move.from)}, ${p.add(move.to)}, ${p.add(move.trigger)},
+      INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, from_state, to_state, trigger, actor, actor_type, metadata)
+      SELECT id, ${p.add(pipeline.name)}, owner, version, visit, epoch, ${p.add(move.from)}, ${p.add(move.to)}, ${p.add(move.trigger)},
         ${p.add(move.actor.id)}, ${p.add(move.actor.type)}, ${p.add(storableJson(move.metadata ?? {}))}::jsonb
       FROM moved
     )`;
@@ -120,13 +120,15 @@ function takesTasks(via: Via): boolean {
 /** Left as running, they would be shown as inflight for ever, keep their worker from running another suspect, and count as
  *  crashed when a rescue's run claims them. The caller has the item's lock since an earlier statement, so that this one
  *  sees every claim there was. */
-const TAKE_TASKS = `taken AS (
+function takeTasks(pipeline: Pipeline, p: Parameters): string {
+  return `taken AS (
       UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, suspect = false, token = NULL
       FROM guard WHERE t.item_id = guard.item_id AND t.status = 'running' RETURNING t.*
     ), superseded AS (
-      INSERT INTO attempts (item_id, visit, stage, unit, attempt, fence, worker, started_at, result)
-      SELECT item_id, visit, stage, unit, attempt, fence - 1, worker, started_at, 'superseded' FROM taken
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)
+      SELECT item_id, ${p.add(pipeline.name)}, visit, stage, unit, attempt, fence - 1, worker, started_at, 'superseded' FROM taken
     )`;
+}
 
 function wakes(): string {
   return `wake_after = now() + ${WAKE_GRACE}, wake_tries = 0`;

@@ -1,6 +1,22 @@
 import type { RunInput, RunRef } from '../core/run.js';
 
-/** The workflow engine. Every call may fail with AppError `engine_unavailable`; the dispatcher then tries again. */
+/** What the engine knows of a run. */
+export type RunStatus =
+  /** `wedgedBy`: the failure its workflow tasks fail with, again and again. */
+  | { is: 'alive'; wedgedBy: string | null }
+  /** `how` it ended: completed, failed, terminated, timed_out, canceled; or never_existed. */
+  | { is: 'gone'; how: string };
+
+export interface QueueStatus {
+  /** Who asked for work of this pipeline in the last minutes, whether it still lives or not. */
+  pollers: { identity: string; seenAt: Date }[];
+  /** Tasks that wait for a worker, and how long the oldest has; null: not known. */
+  backlog: number | null;
+  oldestMs: number | null;
+}
+
+/** The workflow engine. Every call may fail with AppError `engine_unavailable`: then nothing is known, and whoever asked
+ *  acts on nothing and tries again later. */
 export interface Engine {
   /** Starts the run. One that is there already, running or closed, is success. */
   start(run: RunInput): Promise<void>;
@@ -8,6 +24,15 @@ export interface Engine {
   wake(run: RunRef): Promise<boolean>;
   /** Asks the run to end; of no effect when it has ended. */
   end(run: RunRef): Promise<void>;
+  describe(run: RunRef): Promise<RunStatus>;
+  queue(pipeline: string): Promise<QueueStatus>;
+  /** The open runs of a pipeline, oldest knowledge included: one may have closed since. */
+  openRuns(pipeline: string): AsyncIterable<RunRef & { startedAt: Date }>;
+  /** Ends the attempt that holds this task token, so that another one begins at once. False: it is over already. By token and
+   *  never by id, which would end the healthy attempt after it. */
+  failAttempt(token: Uint8Array, why: string): Promise<boolean>;
+  /** Lets any worker take the run's next workflow task, not only the one that has it cached. */
+  resetSticky(run: RunRef): Promise<void>;
   /** Throws when the engine does not answer. */
   ping(): Promise<void>;
 }

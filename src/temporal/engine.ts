@@ -1,14 +1,17 @@
 import {
+  ActivityNotFoundError,
   type Client,
   WorkflowExecutionAlreadyStartedError,
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { TypedSearchAttributes } from '@temporalio/common';
+import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../core/errors.js';
-import { type RunInput, type RunRef, workflowIdOf } from '../core/run.js';
+import { type RunInput, type RunRef, runOfWorkflowId, workflowIdOf } from '../core/run.js';
 import type { Engine } from '../ports/engine.js';
+import { queueStatus } from './queue-status.js';
+import { describeRun } from './run-status.js';
 import { ensureSearchAttribute, PIPELINE_ATTRIBUTE } from './search-attributes.js';
 import { taskQueueOf } from './task-queues.js';
 
@@ -22,6 +25,9 @@ const CALL_LIMIT_MS = 5_000;
 /** What a workflow task that a frozen worker took costs, once for each of its runs. Temporal's own 10 s would be felt; replaying
  *  the longest history (2,000 units) takes less than this. */
 const TASK_TIMEOUT_MS = 5_000;
+
+/** Long enough that the failure is recorded before the next attempt begins, too short to be felt. */
+const DEAD_RETRY_MS = 5;
 
 export interface EngineOptions {
   /** For pipelines with `short` stages: a killed local activity waits for the workflow task to time out. */
@@ -55,11 +61,48 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
       answered(async () => {
         await unlessGone(async () => client.workflow.getHandle(workflowIdOf(run)).cancel());
       }),
+    describe: (run) => answered(() => describeRun(client, run)),
+    queue: (pipeline) => answered(() => queueStatus(client, pipeline)),
+    openRuns: (pipeline) => openRuns(client, pipeline),
+    failAttempt: (token, why) => answered(() => failAttempt(client, token, why)),
+    resetSticky: (run) =>
+      answered(async () => {
+        const { namespace } = client.options;
+        const execution = { workflowId: workflowIdOf(run) };
+        await unlessGone(() => client.workflowService.resetStickyTaskQueue({ namespace, execution }));
+      }),
     ping: () =>
       answered(async () => {
         await client.connection.workflowService.getSystemInfo({});
       }),
   };
+}
+
+/** Found by workflow id and not by the search attribute, which a hosted Temporal may not have. */
+async function* openRuns(client: Client, pipeline: string): AsyncIterable<RunRef & { startedAt: Date }> {
+  const query = `ExecutionStatus = "Running" AND WorkflowType = "${RUN_ITEM}" AND WorkflowId STARTS_WITH "${pipeline}:"`;
+  try {
+    for await (const { workflowId, startTime } of client.workflow.list({ query })) {
+      const run = runOfWorkflowId(workflowId);
+      if (run) yield { ...run, startedAt: startTime };
+    }
+  } catch (error) {
+    throw away(error);
+  }
+}
+
+/** The retry comes at once: whoever calls this knows that the attempt's worker is dead. */
+async function failAttempt(client: Client, token: Uint8Array, why: string): Promise<boolean> {
+  try {
+    await client.activity.fail(
+      token,
+      ApplicationFailure.create({ message: why, type: 'worker_died', nextRetryDelay: DEAD_RETRY_MS }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof ActivityNotFoundError) return false;
+    throw error;
+  }
 }
 
 async function startRun(
@@ -96,15 +139,25 @@ async function unlessGone(call: () => Promise<unknown>): Promise<boolean> {
     await call();
     return true;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
+    if (error instanceof WorkflowNotFoundError || isNotFound(error)) return false;
     throw error;
   }
 }
+
+/** What the raw service says where the client has an error of its own. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === GRPC_NOT_FOUND;
+}
+const GRPC_NOT_FOUND = 5;
 
 async function unlessAway<T>(client: Client, limitMs: number, call: () => Promise<T>): Promise<T> {
   try {
     return await client.connection.withDeadline(Date.now() + limitMs, call);
   } catch (error) {
-    throw new AppError('engine_unavailable', 'Temporal does not answer', { cause: error });
+    throw away(error);
   }
+}
+
+function away(cause: unknown): AppError {
+  return new AppError('engine_unavailable', 'Temporal does not answer', { cause });
 }

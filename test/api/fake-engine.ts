@@ -1,11 +1,17 @@
 import { AppError } from '../../src/core/errors.js';
 import type { RunInput, RunRef } from '../../src/core/run.js';
-import type { Engine } from '../../src/ports/engine.js';
+import type { Engine, QueueStatus, RunStatus } from '../../src/ports/engine.js';
 
 export interface FakeEngine extends Engine {
   started: RunInput[];
   woken: RunRef[];
   ended: RunRef[];
+  failed: { token: Uint8Array; why: string }[];
+  unstuck: RunRef[];
+  /** What it says of every run and every queue. */
+  status: RunStatus;
+  queueStatus: QueueStatus;
+  open: (RunRef & { startedAt: Date })[];
   /** How it answers from now on; `silent` never does. */
   mood: 'well' | 'away' | 'silent';
 }
@@ -15,6 +21,11 @@ export function createFakeEngine(): FakeEngine {
     started: [],
     woken: [],
     ended: [],
+    failed: [],
+    unstuck: [],
+    status: { is: 'alive', wedgedBy: null },
+    queueStatus: { pollers: [], backlog: 0, oldestMs: null },
+    open: [],
     mood: 'well',
     async start(run) {
       await answer();
@@ -28,6 +39,27 @@ export function createFakeEngine(): FakeEngine {
     async end(run) {
       await answer();
       engine.ended.push(run);
+    },
+    async describe() {
+      await answer();
+      return engine.status;
+    },
+    async queue() {
+      await answer();
+      return engine.queueStatus;
+    },
+    async *openRuns() {
+      await answer();
+      yield* engine.open;
+    },
+    async failAttempt(token, why) {
+      await answer();
+      engine.failed.push({ token, why });
+      return true;
+    },
+    async resetSticky(run) {
+      await answer();
+      engine.unstuck.push(run);
     },
     ping: () => answer(),
   };

@@ -1,0 +1,174 @@
+-- AlterTable
+ALTER TABLE "attempts" ADD COLUMN     "pipeline" TEXT NOT NULL DEFAULT '';
+
+-- AlterTable
+ALTER TABLE "audit" ADD COLUMN     "owner" TEXT NOT NULL DEFAULT '',
+ADD COLUMN     "xact" xid8 NOT NULL DEFAULT pg_current_xact_id();
+
+-- AlterTable
+ALTER TABLE "workers" ADD COLUMN     "died_at" TIMESTAMPTZ(3),
+ADD COLUMN     "lock_key" BIGINT;
+
+-- CreateTable
+CREATE TABLE "receipts" (
+    "id" BIGSERIAL NOT NULL,
+    "item_id" UUID NOT NULL,
+    "pipeline" TEXT NOT NULL,
+    "state" TEXT NOT NULL,
+    "visit" INTEGER NOT NULL,
+    "epoch" INTEGER NOT NULL,
+    "stage" TEXT,
+    "unit" TEXT NOT NULL DEFAULT '',
+    "reason" TEXT NOT NULL,
+    "sentence" TEXT NOT NULL,
+    "last_sign_at" TIMESTAMPTZ(3) NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL,
+    "acted_at" TIMESTAMPTZ(3) NOT NULL,
+    "moving_at" TIMESTAMPTZ(3),
+    "stages_again" TEXT[],
+    "actor" TEXT NOT NULL,
+    "actor_type" TEXT NOT NULL,
+    "result" TEXT NOT NULL DEFAULT 'waiting',
+
+    CONSTRAINT "receipts_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "job_executions" (
+    "id" BIGSERIAL NOT NULL,
+    "job" TEXT NOT NULL,
+    "window_key" TEXT,
+    "status" TEXT NOT NULL DEFAULT 'running',
+    "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "timeout_at" TIMESTAMPTZ(3) NOT NULL,
+    "ended_at" TIMESTAMPTZ(3),
+    "runs" INTEGER NOT NULL DEFAULT 1,
+    "result" JSONB NOT NULL DEFAULT '{}',
+    "phases" JSONB NOT NULL DEFAULT '{}',
+    "errors" JSONB NOT NULL DEFAULT '[]',
+
+    CONSTRAINT "job_executions_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "metrics_hourly" (
+    "pipeline" TEXT NOT NULL,
+    "hour" TIMESTAMPTZ(3) NOT NULL,
+    "received" INTEGER NOT NULL DEFAULT 0,
+    "finished" INTEGER NOT NULL DEFAULT 0,
+    "failed" INTEGER NOT NULL DEFAULT 0,
+    "timed_out" INTEGER NOT NULL DEFAULT 0,
+    "by_class" JSONB NOT NULL DEFAULT '{}',
+    "duration_ms" BIGINT NOT NULL DEFAULT 0,
+
+    CONSTRAINT "metrics_hourly_pkey" PRIMARY KEY ("pipeline","hour")
+);
+
+-- CreateTable
+CREATE TABLE "metrics_daily" (
+    "pipeline" TEXT NOT NULL,
+    "day" DATE NOT NULL,
+    "received" INTEGER NOT NULL DEFAULT 0,
+    "finished" INTEGER NOT NULL DEFAULT 0,
+    "failed" INTEGER NOT NULL DEFAULT 0,
+    "timed_out" INTEGER NOT NULL DEFAULT 0,
+    "by_class" JSONB NOT NULL DEFAULT '{}',
+    "duration_ms" BIGINT NOT NULL DEFAULT 0,
+
+    CONSTRAINT "metrics_daily_pkey" PRIMARY KEY ("pipeline","day")
+);
+
+-- CreateTable
+CREATE TABLE "breakers" (
+    "pipeline" TEXT NOT NULL,
+    "class" TEXT NOT NULL,
+    "state" TEXT NOT NULL,
+    "reason" TEXT NOT NULL,
+    "opened_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "next_pass_at" TIMESTAMPTZ(3) NOT NULL,
+    "probe_every_ms" INTEGER NOT NULL,
+    "per_second" DOUBLE PRECISION NOT NULL DEFAULT 0,
+    "successes" INTEGER NOT NULL DEFAULT 0,
+
+    CONSTRAINT "breakers_pkey" PRIMARY KEY ("pipeline","class")
+);
+
+-- CreateTable
+CREATE TABLE "outbox" (
+    "id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "pipeline" TEXT,
+    "item_id" UUID,
+    "owner" TEXT,
+    "sentence" TEXT NOT NULL,
+    "payload" JSONB NOT NULL DEFAULT '{}',
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "outbox_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "deliveries" (
+    "event_id" TEXT NOT NULL,
+    "channel" TEXT NOT NULL,
+    "due_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "tries" INTEGER NOT NULL DEFAULT 0,
+    "delivered_at" TIMESTAMPTZ(3),
+    "failed_at" TIMESTAMPTZ(3),
+    "last_error" TEXT,
+
+    CONSTRAINT "deliveries_pkey" PRIMARY KEY ("event_id","channel")
+);
+
+-- CreateTable
+CREATE TABLE "operator_actions" (
+    "id" BIGSERIAL NOT NULL,
+    "action" TEXT NOT NULL,
+    "target" TEXT NOT NULL,
+    "reason" TEXT,
+    "actor" TEXT NOT NULL,
+    "actor_type" TEXT NOT NULL,
+    "metadata" JSONB NOT NULL DEFAULT '{}',
+    "at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "operator_actions_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE INDEX "receipts_by_item" ON "receipts"("item_id", "id");
+
+-- CreateIndex
+CREATE INDEX "receipts_waiting" ON "receipts"("item_id") WHERE (moving_at IS NULL AND result = 'waiting'::text);
+
+-- CreateIndex
+CREATE INDEX "job_executions_by_job" ON "job_executions"("job", "id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "job_executions_window" ON "job_executions"("job", "window_key") WHERE (status = ANY (ARRAY['running'::text, 'completed'::text]));
+
+-- CreateIndex
+CREATE INDEX "outbox_by_age" ON "outbox"("created_at");
+
+-- CreateIndex
+CREATE INDEX "deliveries_due" ON "deliveries"("due_at") WHERE (delivered_at IS NULL AND failed_at IS NULL);
+
+-- CreateIndex
+CREATE INDEX "operator_actions_by_target" ON "operator_actions"("target", "id");
+
+-- CreateIndex
+CREATE INDEX "attempts_by_time" ON "attempts" USING BRIN ("ended_at");
+
+-- CreateIndex
+CREATE INDEX "audit_by_owner" ON "audit"("owner", "id");
+
+-- CreateIndex
+CREATE INDEX "audit_by_time" ON "audit" USING BRIN ("at");
+
+-- AddForeignKey
+ALTER TABLE "deliveries" ADD CONSTRAINT "deliveries_event_id_fkey" FOREIGN KEY ("event_id") REFERENCES "outbox"("id") ON DELETE CASCADE ON UPDATE NO ACTION;
+
+-- What operators did is written once as well.
+CREATE TRIGGER "operator_actions_no_update_or_delete" BEFORE UPDATE OR DELETE ON "operator_actions"
+  FOR EACH ROW EXECUTE FUNCTION "refuse_audit_change"();
+CREATE TRIGGER "operator_actions_no_truncate" BEFORE TRUNCATE ON "operator_actions"
+  FOR EACH STATEMENT EXECUTE FUNCTION "refuse_audit_change"();

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workflowIdOf } from '../../src/core/run.js';
+import { straight } from '../support/tables.js';
+import { until } from '../support/until.js';
+import { openStack, type Stack } from '../support/worker.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await openStack();
+});
+afterAll(() => stack.close());
+
+describe('of a run the engine says', () => {
+  it('that it is alive, how it ended, or that it never was', async () => {
+    const line = stack.line(straight);
+    const [walked, ended] = [await line.start(), await line.start()];
+    expect(await stack.engine.describe(walked)).toEqual({ is: 'alive', wedgedBy: null });
+
+    await stack.temporal.client.workflow.getHandle(workflowIdOf(ended)).terminate('by the test');
+    await line.work();
+    expect(await line.closed(walked)).toBe('final');
+
+    expect(await stack.engine.describe(walked)).toEqual({ is: 'gone', how: 'completed' });
+    expect(await stack.engine.describe(ended)).toEqual({ is: 'gone', how: 'terminated' });
+    expect(await stack.engine.describe({ ...ended, epoch: 2 })).toEqual({ is: 'gone', how: 'never_existed' });
+  });
+
+  it('which ones of a pipeline are open', async () => {
+    const line = stack.line(straight);
+    const runs = [await line.start(), await line.start()];
+    await stack.line(straight).start();
+
+    const open = async () => {
+      const found: string[] = [];
+      for await (const { itemId } of stack.engine.openRuns(line.table().name)) {
+        found.push(itemId);
+      }
+      return found.sort();
+    };
+    await until('both are listed', async () => (await open()).length === 2);
+    expect(await open()).toEqual(runs.map((run) => run.itemId).sort());
+  });
+});
+
+describe('of a task queue the engine says', () => {
+  it('who asks for work, and how much waits', async () => {
+    const line = stack.line(straight);
+    const name = line.table().name;
+    expect((await stack.engine.queue(name)).pollers).toEqual([]);
+
+    await line.start();
+    await until('the backlog is counted', async () => (await stack.engine.queue(name)).backlog === 1);
+
+    const worker = await line.work();
+    await until('the poller is seen', async () =>
+      (await stack.engine.queue(name)).pollers.some((each) => each.identity === worker.id),
+    );
+  });
+});
+
+describe('the sticky queue', () => {
+  it('is reset of a run that is there, and of one that is not', async () => {
+    const run = await stack.line(straight).start();
+
+    await expect(stack.engine.resetSticky(run)).resolves.toBeUndefined();
+    await expect(stack.engine.resetSticky({ ...run, epoch: 7 })).resolves.toBeUndefined();
+  });
+});
