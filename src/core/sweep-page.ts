@@ -1,0 +1,32 @@
+export interface SweepPageInput {
+  pipeline: string;
+  /** When the sweep began, by the database's clock: what was examined since is left for the next one. */
+  startedAt: string;
+  /** How many items this sweep may still rescue. */
+  rescuesLeft: number;
+}
+
+/** What one page of a sweep saw and did. */
+export interface SweepPage {
+  /** Items looked at, stuck or not. */
+  examined: number;
+  /** Nothing is left to look at. */
+  isLast: boolean;
+  totalStuck: number;
+  reEnqueued: number;
+  permanentlyFailed: number;
+  parked: number;
+  /** Runs of items that had ended, asked to end as well. */
+  endedRuns: number;
+  /** Said to operators, and otherwise left alone. */
+  reported: number;
+  /** How long the stuck ones had given no sign of life, added up. */
+  stuckMsTotal: number;
+  /** Stuck items by state. */
+  byStatus: Record<string, number>;
+  errors: string[];
+}
+
+export interface SweepActivities {
+  sweepPage(input: SweepPageInput): Promise<SweepPage>;
+}
