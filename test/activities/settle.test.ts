@@ -5,8 +5,8 @@ import type { RunRef } from '../../src/core/run.js';
 import { createPool } from '../../src/db/client.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import type { AnyStage } from '../../src/ports/stage.js';
+import { attemptsOf, effectsOf, itemOf, tasksOf } from '../support/facts.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
-import { attemptsOf, effectsOf, itemOf, tasksOf } from '../support/spine.js';
 import { until } from '../support/until.js';
 import { leave, type Line, openStack, type Script, silent, type Stack } from '../support/worker.js';
 

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import type { RunRef } from '../../src/core/run.js';
 import type { AnyStage, Json } from '../../src/ports/stage.js';
+import { attemptsOf, effectsOf, itemOf, taskOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
-import { attemptsOf, effectsOf, itemOf, taskOf } from '../support/spine.js';
-import { fails, leave, type Line, openStack, type Script, type Stack, untilAborted } from '../support/worker.js';
+import { fails, leave, type Line, type Script, untilAborted, useStack } from '../support/worker.js';
 
 /** Short times, so that what must be waited for is soon over. */
 const quick = definePipeline({
@@ -39,14 +39,12 @@ const quick = definePipeline({
   },
 });
 
-let stack: Stack;
+const stack = useStack();
 let line: Line;
 beforeAll(async () => {
-  stack = await openStack();
   line = stack.line(quick);
   await line.work();
 });
-afterAll(() => stack.close());
 
 async function walk(script: Script): Promise<RunRef> {
   const run = await line.start(script);

@@ -1,32 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { beatTask, keepCheckpoint } from '../../src/db/beat.js';
 import { cancelItem, decideItem, pauseItem, rescueItem, resumeItem, retryItem } from '../../src/db/control.js';
 import { holdItem } from '../support/barrier.js';
-import {
-  ADA,
-  attemptsOf,
-  auditOf,
-  byHand,
-  codeOf,
-  effectsOf,
-  FAILURE,
-  findIn,
-  itemOf,
-  movesOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  taskOf,
-  tasksOf,
-  trailFaults,
-} from '../support/spine.js';
+import { attemptsOf, auditOf, effectsOf, itemOf, movesOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
+import { ADA, byHand, codeOf, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { admitting, batched, reopened, resting, reviewed, several, spreadAll, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const find = findIn(straight, several, spreadAll, reviewed, reopened, resting, batched, admitting);
 const nowhere = '00000000-0000-7000-8000-000000000000';

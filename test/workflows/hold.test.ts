@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pauseItem, resumeItem } from '../../src/db/control.js';
 import type { RunRef } from '../../src/core/run.js';
+import { attemptsOf, effectsOf, itemOf, taskOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
-import { attemptsOf, effectsOf, itemOf, ROOT, taskOf } from '../support/spine.js';
+import { ROOT } from '../support/spine.js';
 import { brief, spreadAll, straight } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { fails, feeds, leave, type Line, openStack, type Stack } from '../support/worker.js';
+import { fails, feeds, leave, type Line, useStack } from '../support/worker.js';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await openStack();
-});
-afterAll(() => stack.close());
+const stack = useStack();
 
 async function pause(line: Line, itemId: string, until: Date | 'infinity'): Promise<void> {
   await pauseItem(stack.limited, line.find, { itemId, actor: ROOT, until });
