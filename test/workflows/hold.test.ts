@@ -26,6 +26,17 @@ async function waits(run: RunRef): Promise<void> {
   );
 }
 
+/** An item whose run waits until somebody resumes it. */
+async function pausedForGood() {
+  const line = stack.line(straight);
+  await line.work();
+  const run = await line.insert();
+  await pause(line, run.itemId, 'infinity');
+  await stack.engine.start(run);
+  await waits(run);
+  return { line, run };
+}
+
 function inMs(ms: number): Date {
   return new Date(Date.now() + ms);
 }
@@ -46,12 +57,7 @@ describe.concurrent('a paused item', () => {
   });
 
   it('is waited for by the run when the pause is long, and goes on at once when it is resumed', async () => {
-    const line = stack.line(straight);
-    await line.work();
-    const run = await line.insert();
-    await pause(line, run.itemId, 'infinity');
-    await stack.engine.start(run);
-    await waits(run);
+    const { line, run } = await pausedForGood();
     expect(await effectsOf(stack.pool, run.itemId)).toEqual([]);
 
     await resume(line, run.itemId);
@@ -62,12 +68,7 @@ describe.concurrent('a paused item', () => {
   });
 
   it('is left alone until it is resumed, however often its run is woken', async () => {
-    const line = stack.line(straight);
-    await line.work();
-    const run = await line.insert();
-    await pause(line, run.itemId, 'infinity');
-    await stack.engine.start(run);
-    await waits(run);
+    const { line, run } = await pausedForGood();
 
     for (const times of [2, 3]) {
       await stack.engine.wake(run);
@@ -86,7 +87,8 @@ describe.concurrent('a paused item', () => {
     const line = stack.line(brief);
     await line.work();
     const run = await line.insert({ look: (context) => leave(context, 'known') });
-    await pause(line, run.itemId, inMs(3_000));
+    // So short that Temporal would try a longer stage again, and long enough for a run that is slow to begin.
+    await pause(line, run.itemId, inMs(25_000));
     await stack.engine.start(run);
     await waits(run);
 
