@@ -148,7 +148,7 @@ describe('a worker that is killed', () => {
       states: { ...canary.states, FIRST: { ...FIRST, does: { ...FIRST.does, short: true } } },
     };
     const { line, run, child } = await onChild({ faults: [{ stage: 'first', attempt: 1, kind: 'kill' }] }, table);
-    const engine = createTemporalEngine(stack.temporal.client, { workflowTaskTimeoutMs: () => 2_000 });
+    const engine = createTemporalEngine(stack.temporal.client, { isShort: () => true });
     await engine.start(run);
     await child.exited;
     await line.work();
