@@ -136,6 +136,11 @@ export function retryStates(pipeline: Pipeline): string[] {
   });
 }
 
+/** Whether one of its stages runs inside the workflow task, as a local activity. */
+export function hasShortStage(pipeline: Pipeline): boolean {
+  return Object.values(pipeline.states).some((row) => stagesIn(row).some((each) => each.short));
+}
+
 export function isLimited(row: StateRow): boolean {
   return 'admits' in row && row.admits !== undefined;
 }

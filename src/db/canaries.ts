@@ -1,5 +1,6 @@
 import type { CanarySettings, Fault } from '../core/canary-settings.js';
 import type { Sql } from '../ports/sql.js';
+import { prepared } from './client.js';
 import type { Prisma } from './prisma.js';
 
 /** Effects shown of one canary: a thousand units in a few visits, and doubles if there were any. */
@@ -19,11 +20,11 @@ export async function insertCanary(transaction: Sql, id: string, canary: CanaryS
 
 /** What the canary was asked to do; its stages read it at every attempt. */
 export async function findCanarySettings(sql: Sql, id: string): Promise<CanarySettings> {
-  const { rows } = await sql.query<CanarySettings>(
+  const [settings] = await prepared<CanarySettings>(
+    sql,
     'SELECT stage_ms AS "stageMs", units, decision, faults FROM canaries WHERE id = $1',
     [id],
   );
-  const [settings] = rows;
   if (!settings) throw new Error(`there is no canary ${id}`);
   return settings;
 }

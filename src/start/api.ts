@@ -6,6 +6,7 @@ import { within } from '../api/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
 import { countStarts } from '../api/tell-engine.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
+import { hasShortStage } from '../core/machine.js';
 import { createPool } from '../db/client.js';
 import { createPrisma } from '../db/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
@@ -29,8 +30,13 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const pool = createPool({ url: databaseUrl, size: config.database.poolSize, name: 'api' });
   const prisma = createPrisma(pool);
   const client = createTemporalClient({ ...config.temporal, address: temporalAddress });
-  const engine = createTemporalEngine(client);
   const pipelines = pipelinesOf(config);
+  const short = new Set(
+    Object.values(pipelines)
+      .filter(hasShortStage)
+      .map((each) => each.name),
+  );
+  const engine = createTemporalEngine(client, { isShort: (name) => short.has(name) });
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
   const limits = { rateLimitPerMinute: config.api.rateLimitPerMinute, maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS };
   const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };

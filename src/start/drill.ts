@@ -1,33 +1,22 @@
 import { hostname } from 'node:os';
 import { ConfigError, loadConfig, type Config } from '../config.js';
-import { stageOf } from '../core/machine.js';
-import { msOf } from '../core/span.js';
-import { DEFAULT_BEATS } from '../core/step.js';
 import { createPool } from '../db/client.js';
 import { isTransient } from '../db/transient.js';
-import { canary } from '../pipelines/canary.js';
 import { createDrillApi } from './drill/drill-api.js';
 import { createDrillDatabase } from './drill/drill-database.js';
 import { drillOptionsOf, type DrillOptions } from './drill/drill-options.js';
+import { LIMITS } from './drill/limits.js';
 import { closingOf, figuresOf, tableOf } from './drill/report.js';
 import { runRound, type RoundDeps } from './drill/round.js';
-import { roundVerdict, type Limits, type RoundKind, type RoundVerdict } from './drill/verdict.js';
+import { roundVerdict, type RoundKind, type RoundVerdict } from './drill/verdict.js';
 import { adminTokenIn, installationOf } from './installation.js';
 import { StartError } from './start-error.js';
-
-/** The heartbeat timeout, Temporal's delay before it tries again, and as much again for a machine that is busy. */
-const ELSEWHERE_WITHIN_MS = 6_000;
 
 /** Longer than the time limits between a canary's stages, should several of them strike one after the other. */
 const PATIENCE_MS = 60_000;
 
 /** npm passes a terminal's Ctrl-C on to us, who got it already: what comes within this time is the same one. */
 const SAME_SIGNAL_MS = 500;
-
-/** Nobody may wait for a frozen worker's lock once its heartbeat is missed. */
-const HEARTBEAT_TIMEOUT_MS = msOf(stageOf(canary, 'second').row.beats ?? DEFAULT_BEATS);
-
-const LIMITS: Limits = { elsewhereMs: ELSEWHERE_WITHIN_MS, lockWaitMs: HEARTBEAT_TIMEOUT_MS };
 
 async function drill(options: DrillOptions, signal: AbortSignal): Promise<RoundVerdict[]> {
   const config = loadConfig();

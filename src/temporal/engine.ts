@@ -29,9 +29,13 @@ const TASK_TIMEOUT_MS = 5_000;
 /** Long enough that the failure is recorded before the next attempt begins, too short to be felt. */
 const DEAD_RETRY_MS = 5;
 
+/** Where a stage runs as a local activity, a killed worker costs a whole workflow task timeout; such stages take well under two
+ *  seconds. */
+const SHORT_TASK_TIMEOUT_MS = 2_000;
+
 export interface EngineOptions {
-  /** For pipelines with `short` stages: a killed local activity waits for the workflow task to time out. */
-  workflowTaskTimeoutMs?(pipeline: string): number | undefined;
+  /** Whether the pipeline has `short` stages. */
+  isShort?(pipeline: string): boolean;
   /** Instead of CALL_LIMIT_MS. */
   callLimitMs?: number;
 }
@@ -54,7 +58,8 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
     start: (run) =>
       answered(async () => {
         const withAttribute = await attributeIsThere();
-        await startRun(client, run, withAttribute, options.workflowTaskTimeoutMs?.(run.pipeline));
+        const taskTimeoutMs = options.isShort?.(run.pipeline) ? SHORT_TASK_TIMEOUT_MS : TASK_TIMEOUT_MS;
+        await startRun(client, run, withAttribute, taskTimeoutMs);
       }),
     wake: (run) => answered(() => unlessGone(async () => client.workflow.getHandle(workflowIdOf(run)).signal(WAKE))),
     end: (run) =>
@@ -105,12 +110,7 @@ async function failAttempt(client: Client, token: Uint8Array, why: string): Prom
   }
 }
 
-async function startRun(
-  client: Client,
-  run: RunInput,
-  withAttribute: boolean,
-  taskTimeoutMs = TASK_TIMEOUT_MS,
-): Promise<void> {
+async function startRun(client: Client, run: RunInput, withAttribute: boolean, taskTimeoutMs: number): Promise<void> {
   try {
     await client.workflow.start(RUN_ITEM, {
       workflowId: workflowIdOf(run),

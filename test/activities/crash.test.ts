@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { CanarySettings } from '../../src/core/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { RunInput } from '../../src/core/run.js';
 import { insertCanary } from '../../src/db/canaries.js';
 import { canary } from '../../src/pipelines/canary.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
+import { attemptsOf, effectsOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
-import { attemptsOf, effectsOf, taskOf, tasksOf, trailFaults } from '../support/spine.js';
 import { until } from '../support/until.js';
-import { type Line, openStack, type Stack, unitsUpTo } from '../support/worker.js';
+import { type Line, unitsUpTo, useStack } from '../support/worker.js';
 import { startWorkerChild, type WorkerChild } from '../support/worker-child.js';
 
-let stack: Stack;
+const stack = useStack();
 // Processes of their own take seconds to start where others want the cores too.
 vi.setConfig({ testTimeout: 180_000 });
-
-beforeAll(async () => {
-  stack = await openStack();
-});
-afterAll(() => stack.close());
 
 /** The canary's heartbeat timeout, and what Temporal and a busy machine need on top of it. */
 const HEARTBEAT_MS = 2_000;
@@ -153,7 +148,7 @@ describe('a worker that is killed', () => {
       states: { ...canary.states, FIRST: { ...FIRST, does: { ...FIRST.does, short: true } } },
     };
     const { line, run, child } = await onChild({ faults: [{ stage: 'first', attempt: 1, kind: 'kill' }] }, table);
-    const engine = createTemporalEngine(stack.temporal.client, { workflowTaskTimeoutMs: () => 2_000 });
+    const engine = createTemporalEngine(stack.temporal.client, { isShort: () => true });
     await engine.start(run);
     await child.exited;
     await line.work();

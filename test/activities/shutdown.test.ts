@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AnyStage } from '../../src/ports/stage.js';
 import { gate } from '../support/barrier.js';
-import { attemptsOf, effectsOf, taskOf } from '../support/spine.js';
+import { attemptsOf, effectsOf, taskOf } from '../support/facts.js';
 import { brief, straight } from '../support/tables.js';
-import { leave, type Line, openStack, type Stack, untilAborted } from '../support/worker.js';
+import { leave, type Line, untilAborted, useStack } from '../support/worker.js';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await openStack();
-});
-afterAll(() => stack.close());
+const stack = useStack();
 
 /** What the worker does that shuts down, and the one after it: told apart by the attempt. */
 function firstThen(first: AnyStage, then: AnyStage): AnyStage {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, ALICE, BOB, openApi, REVIEWER, submit, type TestApi, VIEWER } from './setup.js';
+import { ADMIN, ALICE, BOB, openApi, REVIEWER, submit, type TestApi, VIEWER, type Who } from './setup.js';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -80,6 +80,12 @@ describe('submitting a canary', () => {
 });
 
 describe('the same submission sent again', () => {
+  /** Whatever the answer is. */
+  function send(as: Who, payload: object) {
+    const headers = { 'idempotency-key': 'key-1' };
+    return api.call({ method: 'POST', url: '/api/v1/canaries', as, headers, payload });
+  }
+
   it('gets the same answer and makes no second item', async () => {
     const who = { sub: 'again' };
     const first = await submit(api, who, { units: 2 }, 'key-1');
@@ -109,14 +115,7 @@ describe('the same submission sent again', () => {
   it('is refused with another body', async () => {
     const who = { sub: 'changed' };
     await submit(api, who, { units: 1 }, 'key-1');
-    const headers = { 'idempotency-key': 'key-1' };
-    const response = await api.call({
-      method: 'POST',
-      url: '/api/v1/canaries',
-      as: who,
-      headers,
-      payload: { units: 2 },
-    });
+    const response = await send(who, { units: 2 });
     expect(response.statusCode).toBe(409);
     expect(response.json()).toMatchObject({ code: 'idempotency_conflict', errors: [{ path: 'Idempotency-Key' }] });
     expect(await countItems('changed')).toBe(1);
@@ -136,14 +135,7 @@ describe('the same submission sent again', () => {
   it('leaves neither item nor answer when the transaction fails, so that the key can be used again', async () => {
     const who = { sub: 'broken' };
     await api.database.pool.query(`ALTER TABLE canaries ADD CONSTRAINT refuse CHECK (units <> 77)`);
-    const headers = { 'idempotency-key': 'key-1' };
-    const response = await api.call({
-      method: 'POST',
-      url: '/api/v1/canaries',
-      as: who,
-      headers,
-      payload: { units: 77 },
-    });
+    const response = await send(who, { units: 77 });
     expect(response.statusCode).toBe(500);
     expect(response.body).not.toContain('constraint');
     expect(await countItems('broken')).toBe(0);

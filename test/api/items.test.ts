@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import type { ItemAnswer } from '../../src/api/item-schema.js';
 import type { Claimed } from '../../src/db/attempt.js';
 import { claimTask } from '../../src/db/claim.js';
 import { inTransaction } from '../../src/db/client.js';
 import { commitAttempt, type Ending } from '../../src/db/commit.js';
+import { decideItem } from '../../src/db/control.js';
 import { createItem } from '../../src/db/items.js';
 import { canary } from '../../src/pipelines/canary.js';
+import { endWaiters, holdItem } from '../support/barrier.js';
 import { ADMIN, ALICE, BOB, openApi, REVIEWER, submit, type TestApi, VIEWER, type Who } from './setup.js';
 
 const review = definePipeline({
@@ -19,8 +21,9 @@ const review = definePipeline({
   states: {
     CHECKING: {
       does: stage('check', { tries: 1, within: '1m', spent: { move: 'REJECTED' } }),
-      then: { done: 'WAITING' },
+      then: { done: 'WAITING', ask: 'CONFIRMING' },
     },
+    CONFIRMING: { awaits: 'owner', then: { confirm: 'WAITING', refuse: 'REJECTED' } },
     WAITING: { awaits: 'reviewer', then: { accept: 'PUBLISHED', refuse: 'REJECTED' } },
     PUBLISHED: { ends: 'done' },
     REJECTED: { ends: 'failed' },
@@ -282,6 +285,21 @@ describe('deciding', () => {
     expect(owner.json()).toMatchObject({ status: 403, code: 'not_allowed' });
     expect((await decide(first, { outcome: 'accept' }, REVIEWER)).json()).toMatchObject({ state: 'PUBLISHED' });
     expect((await decide(second, { outcome: 'refuse' }, ADMIN)).json()).toMatchObject({ state: 'REJECTED' });
+  });
+
+  it('is made on the state that was seen: what the owner refuses too late is no verdict of a reviewer', async () => {
+    const id = await itemOf('review', 'CONFIRMING');
+    const barrier = await holdItem(api.database, id);
+    onTestFinished(() => endWaiters(api.database));
+    const confirmed = await barrier.start((pool) =>
+      decideItem(pool, () => review, { itemId: id, actor: { id: 'alice', type: 'user' }, id, outcome: 'confirm' }),
+    );
+    const refused = await barrier.start(() => decide(id, { outcome: 'refuse' }), 'test api');
+    await barrier.release();
+
+    expect(await confirmed.result).toMatchObject({ state: 'WAITING' });
+    expect((await refused.result).json()).toMatchObject({ status: 409, code: 'state_conflict', state: 'WAITING' });
+    expect(await show(id)).toMatchObject({ state: 'WAITING', live: true });
   });
 });
 

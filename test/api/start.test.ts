@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../../src/start/free-port.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
@@ -10,6 +10,9 @@ import { ADMIN, SECRET, tokenOf } from './setup.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const children = new Set<ChildProcess>();
+
+// A process of its own takes many seconds to start where others want the cores too.
+vi.setConfig({ testTimeout: 120_000 });
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -40,7 +43,9 @@ function start(settings: Record<string, string>): Started {
   let said = '';
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
   child.stdout?.resume();
-  const exited = once(child, 'exit').then(([code]) => ({ code: code as number, said }));
+  // Its last words may come after its exit.
+  const silent = child.stderr && once(child.stderr, 'end');
+  const exited = Promise.all([once(child, 'exit'), silent]).then(([[code]]) => ({ code: code as number, said }));
   const ready = Promise.race([
     once(child, 'message').then(([message]) => message as unknown),
     exited.then(({ said: why }) => {

@@ -8,6 +8,7 @@ import {
   exhaustedTrigger,
   fanOutFedBy,
   findStage,
+  hasShortStage,
   isAwaits,
   isDoes,
   isEnd,
@@ -311,5 +312,15 @@ describe('legal moves', () => {
   it('are worked out once for a table', () => {
     expect(edgesOf(file)).toBe(edgesOf(file));
     expect(edgesOf({ ...file })).toEqual(edgesOf(file));
+  });
+});
+
+describe('a pipeline with a short stage', () => {
+  it('is known by any of its states', () => {
+    const { SECOND } = canary.states;
+    const states = { ...canary.states, SECOND: { ...SECOND, does: { ...SECOND.does, short: true } } };
+
+    expect(hasShortStage({ ...canary, states })).toBe(true);
+    expect(hasShortStage(canary)).toBe(false);
   });
 });

@@ -1,25 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { definePipeline, type Pipeline, stage } from '../../src/core/pipeline.js';
 import { ADMISSION_RETRY_MS } from '../../src/core/step.js';
 import { cancelItem } from '../../src/db/control.js';
-import {
-  auditOf,
-  byHand,
-  effectsOf,
-  findIn,
-  itemOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  taskOf,
-  trailFaults,
-} from '../support/spine.js';
+import { auditOf, effectsOf, itemOf, taskOf, trailFaults } from '../support/facts.js';
+import { byHand, findIn, ROOT, useSpine } from '../support/spine.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const LIMIT = 10;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.js';
 import {
   fanOutFedBy,
@@ -20,27 +20,14 @@ import { claimTask } from '../../src/db/claim.js';
 import { cancelItem, decideItem, pauseItem, rescueItem, resumeItem, retryItem } from '../../src/db/control.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { canary } from '../../src/pipelines/canary.js';
-import {
-  auditOf,
-  byHand,
-  FAILURE,
-  findIn,
-  itemOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  trailFaults,
-} from '../support/spine.js';
+import { auditOf, itemOf, trailFaults } from '../support/facts.js';
+import { byHand, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { several, spreadAny } from '../support/tables.js';
 
 /** One item, three workers that claim, commit, fail, freeze and wake up, and people who cancel, rescue, retry and decide,
  *  in any order and at once. Whatever happens, the promises of the spine hold. */
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 /** How often each is done. Mostly work, or nothing would ever be finished that could be doubled. */
 const WEIGHTS = {

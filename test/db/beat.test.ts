@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { beatTask, keepCheckpoint } from '../../src/db/beat.js';
 import { cancelItem, rescueItem } from '../../src/db/control.js';
-import { byHand, findIn, openSpine, ROOT, type Spine } from '../support/spine.js';
+import { byHand, findIn, ROOT, useSpine } from '../support/spine.js';
 import { spreadAll, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const find = findIn(straight, spreadAll);
 

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { definePipeline, fanOut, type Pipeline, stage, type StageRow } from '../../src/core/pipeline.js';
-import { byHand, effectsOf, FAILURE, itemOf, openSpine, type Spine, tasksOf, trailFaults } from '../support/spine.js';
+import { effectsOf, itemOf, tasksOf, trailFaults } from '../support/facts.js';
+import { byHand, FAILURE, useSpine } from '../support/spine.js';
 
 /** New code comes with a new table while items are under way. Whatever their runs were told by the old one, they go on. */
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const spent = { move: 'FAILED' } as const;
 function plain<const Name extends string>(name: Name) {

@@ -1,29 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { beatTask } from '../../src/db/beat.js';
 import { claimTask } from '../../src/db/claim.js';
 import { cancelItem, pauseItem, rescueItem, retryItem } from '../../src/db/control.js';
 import { FOR_EVER_MS } from '../../src/db/item-row.js';
-import {
-  attemptsOf,
-  auditOf,
-  byHand,
-  findIn,
-  FAILURE,
-  itemOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  taskOf,
-  trailFaults,
-} from '../support/spine.js';
+import { attemptsOf, auditOf, itemOf, taskOf, trailFaults } from '../support/facts.js';
+import { byHand, findIn, FAILURE, ROOT, useSpine } from '../support/spine.js';
 import { resting, reviewed, several, spreadAll, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const find = findIn(straight, several, resting, reviewed, spreadAll);
 

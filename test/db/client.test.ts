@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createPool, inTransaction } from '../../src/db/client.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { isTransient } from '../../src/db/transient.js';
 import type { Sql } from '../../src/ports/sql.js';
 import { gate } from '../support/barrier.js';
+import { effectsOf, itemOf, taskOf, trailFaults } from '../support/facts.js';
 import { startLossyProxy } from '../support/lossy-proxy.js';
-import { byHand, effectsOf, itemOf, openSpine, type Spine, taskOf, trailFaults } from '../support/spine.js';
+import { byHand, useSpine } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 /** The shortest heartbeat timeout of any table: another worker's claim comes after it, and must find no lock. */
 const HEARTBEAT_MS = 2_000;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { Claimed } from '../../src/db/attempt.js';
 import { claimTask } from '../../src/db/claim.js';
@@ -7,31 +7,11 @@ import { rescueItem } from '../../src/db/control.js';
 import { recordRefusal, rereadAttempt } from '../../src/db/reread.js';
 import type { Sql } from '../../src/ports/sql.js';
 import type { Save } from '../../src/ports/stage.js';
-import {
-  attemptsOf,
-  auditOf,
-  byHand,
-  doneWith,
-  effectOf,
-  effectsOf,
-  FAILURE,
-  findIn,
-  itemOf,
-  movesOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  taskOf,
-  tasksOf,
-  trailFaults,
-} from '../support/spine.js';
+import { attemptsOf, auditOf, effectsOf, itemOf, movesOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
+import { byHand, doneWith, effectOf, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { admitting, brief, resting, reviewed, several, spreadAll, spreadLast, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 /** The same effect by a function: the commit is then a transaction of several statements. */
 function effectByFunction(attempt: Claimed): Save {

@@ -1,32 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { beatTask, keepCheckpoint } from '../../src/db/beat.js';
 import { cancelItem, decideItem, pauseItem, rescueItem, resumeItem, retryItem } from '../../src/db/control.js';
 import { holdItem } from '../support/barrier.js';
-import {
-  ADA,
-  attemptsOf,
-  auditOf,
-  byHand,
-  codeOf,
-  effectsOf,
-  FAILURE,
-  findIn,
-  itemOf,
-  movesOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  taskOf,
-  tasksOf,
-  trailFaults,
-} from '../support/spine.js';
+import { attemptsOf, auditOf, effectsOf, itemOf, movesOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
+import { ADA, byHand, codeOf, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { admitting, batched, reopened, resting, reviewed, several, spreadAll, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const find = findIn(straight, several, spreadAll, reviewed, reopened, resting, batched, admitting);
 const nowhere = '00000000-0000-7000-8000-000000000000';
@@ -94,6 +74,13 @@ describe('a decision', () => {
     const id = await hand.make();
     await hand.walk(id, 'judge:concerns');
     return id;
+  }
+
+  async function decisionsOn(itemId: string): Promise<string[]> {
+    const { rows } = await spine.pool.query<{ outcome: string }>('SELECT outcome FROM decisions WHERE item_id = $1', [
+      itemId,
+    ]);
+    return rows.map(({ outcome }) => outcome);
   }
 
   it('moves the item and wants its run woken', async () => {
@@ -164,6 +151,37 @@ describe('a decision', () => {
     expect(await itemOf(spine.pool, id)).toMatchObject({ endReason: 'REJECT' });
   });
 
+  it('made on a state that the item has left since is refused, though the next one knows the word too', async () => {
+    const id = await awaiting();
+    const barrier = await holdItem(spine, id);
+    const escalated = await barrier.start((pool) =>
+      decideItem(pool, find, { itemId: id, actor: ROOT, id: `up-${id}`, outcome: 'escalate', seen: 'NEEDS_REVIEW' }),
+    );
+    const late = { itemId: id, actor: ADA, id: `late-${id}`, outcome: 'reject', seen: 'NEEDS_REVIEW' };
+    const rejected = await barrier.start((pool) => decideItem(pool, find, late));
+    await barrier.release();
+
+    expect(await escalated.result).toMatchObject({ state: 'SECOND_REVIEW', version: 3 });
+    await expect(rejected.result).rejects.toMatchObject({
+      code: 'state_conflict',
+      facts: { state: 'SECOND_REVIEW', version: 3 },
+    });
+    expect(await decisionsOn(id)).toEqual(['escalate']);
+    expect(await codeOf(decideItem(spine.pool, find, { ...late, seen: 'SECOND_REVIEW' }))).toBe('no error: REJECTED');
+    expect(await trailFaults(spine.pool, id)).toEqual([]);
+  });
+
+  it('sent twice is one though the item was seen elsewhere the second time', async () => {
+    const id = await awaiting();
+    const request = { itemId: id, actor: ROOT, id: `again-${id}`, outcome: 'escalate' };
+    await decideItem(spine.pool, find, { ...request, seen: 'NEEDS_REVIEW' });
+
+    for (const seen of ['NEEDS_REVIEW', 'SECOND_REVIEW']) {
+      expect(await codeOf(decideItem(spine.pool, find, { ...request, seen }))).toBe('no error: SECOND_REVIEW');
+    }
+    expect(await decisionsOn(id)).toEqual(['escalate']);
+  });
+
   it('that the state does not know names the ones it does', async () => {
     const id = await awaiting();
     const unknown = decideItem(spine.pool, find, { itemId: id, actor: ROOT, id: `u-${id}`, outcome: 'toString' });
@@ -179,8 +197,7 @@ describe('a decision', () => {
     const request = { itemId: id, actor: ROOT, id: `early-${id}`, outcome: 'reject' };
 
     expect(await codeOf(decideItem(spine.pool, find, request))).toBe('state_conflict');
-    const { rows } = await spine.pool.query('SELECT 1 FROM decisions WHERE item_id = $1', [id]);
-    expect(rows).toEqual([]);
+    expect(await decisionsOn(id)).toEqual([]);
   });
 });
 

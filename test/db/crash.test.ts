@@ -1,29 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { claimTask } from '../../src/db/claim.js';
 import { cancelItem, rescueItem } from '../../src/db/control.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { holdLock } from '../support/barrier.js';
-import {
-  attemptsOf,
-  auditOf,
-  byHand,
-  effectsOf,
-  FAILURE,
-  findIn,
-  itemOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  taskOf,
-  trailFaults,
-} from '../support/spine.js';
+import { attemptsOf, auditOf, effectsOf, itemOf, taskOf, trailFaults } from '../support/facts.js';
+import { byHand, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { reviewed, spreadAll, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const find = findIn(straight, spreadAll, reviewed);
 

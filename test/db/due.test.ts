@@ -1,15 +1,12 @@
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { cancelItem, decideItem, rescueItem } from '../../src/db/control.js';
 import { clearWake, takeDueStarts, takeDueWakes } from '../../src/db/due.js';
-import { byHand, findIn, itemOf, openSpine, ROOT, type Spine } from '../support/spine.js';
+import { itemOf } from '../support/facts.js';
+import { byHand, findIn, ROOT, useSpine } from '../support/spine.js';
 import { batched, reviewed, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 // What is due is asked of the whole table.
 beforeEach(() => spine.pool.query('DELETE FROM items'));
 

@@ -1,28 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import { inTransaction } from '../../src/db/client.js';
 import { cancelItem } from '../../src/db/control.js';
 import { createItem, firstStepOf } from '../../src/db/items.js';
 import { holdItem, holdLock } from '../support/barrier.js';
-import {
-  ADA,
-  auditOf,
-  byHand,
-  findIn,
-  itemOf,
-  movesOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  trailFaults,
-} from '../support/spine.js';
+import { auditOf, itemOf, movesOf, trailFaults } from '../support/facts.js';
+import { ADA, byHand, findIn, ROOT, type Spine, useSpine } from '../support/spine.js';
 import { batched, resting, spreadLast, straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 function create(pool: Spine['pool'], pipeline: Pipeline, dedupeKey?: string) {
   return inTransaction(pool, (transaction) =>

@@ -2,14 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { migrate, pendingMigrations } from '../../src/db/migrate.js';
 import { onServer, urlOfDatabase } from '../support/postgres.js';
 import { openSpine, type Spine } from '../support/spine.js';
+import { until } from '../support/until.js';
 
 const OURS = resolve(import.meta.dirname, '../../prisma/migrations');
+
+/** What Prisma's own `migrate deploy` locks. */
+const PRISMA_LOCK = 72707369;
 
 let url: string;
 let dir: string;
@@ -38,6 +41,23 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
   } finally {
     await client.end();
   }
+}
+
+/** A session that has an advisory lock for as long as it is open. */
+async function holderOf(key: number): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('SELECT pg_advisory_lock($1)', [key]);
+  return client;
+}
+
+/** The keys of the advisory locks that somebody waits for in this database. */
+async function awaited(): Promise<unknown[]> {
+  const rows = await query(
+    `SELECT objid::int AS key FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+     WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted ORDER BY key`,
+  );
+  return rows.map((each) => each['key']);
 }
 
 async function tables(): Promise<unknown[]> {
@@ -76,27 +96,27 @@ describe('migrations', () => {
   });
 
   it('are applied in order, once, by however many start at once', async () => {
-    write('1_first', 'CREATE TABLE a (id int); SELECT pg_sleep(0.1);');
+    const inside = 1;
+    write('1_first', `CREATE TABLE a (id int); SELECT pg_advisory_xact_lock(${String(inside)});`);
     write('2_second', 'ALTER TABLE a ADD COLUMN b int;');
+    const holder = await holderOf(inside);
 
-    const results = await Promise.all(Array.from({ length: 4 }, () => migrate(url, dir)));
+    const migrated = Promise.all(Array.from({ length: 4 }, () => migrate(url, dir)));
+    await until('all of them wait', async () => (await awaited()).length === 4);
+    expect(await awaited()).toEqual([inside, PRISMA_LOCK, PRISMA_LOCK, PRISMA_LOCK]);
+    await holder.end();
 
+    const results = await migrated;
     expect(results.map((each) => each.applied.length).sort()).toEqual([0, 0, 0, 2]);
     expect(await query('SELECT count(*)::int AS n FROM _prisma_migrations')).toEqual([{ n: 2 }]);
   });
 
   it('wait for a migrate deploy of Prisma that is under way', async () => {
     write('1_first', 'CREATE TABLE a (id int);');
-    const prisma = new pg.Client({ connectionString: url });
-    await prisma.connect();
-    await prisma.query('SELECT pg_advisory_lock(72707369)');
-    let isDone = false;
-    const migrated = migrate(url, dir).finally(() => {
-      isDone = true;
-    });
-    while ((await query(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length === 0)
-      await delay(5);
-    expect(isDone).toBe(false);
+    const prisma = await holderOf(PRISMA_LOCK);
+    const migrated = migrate(url, dir);
+    await until('it waits', async () => (await awaited()).includes(PRISMA_LOCK));
+    expect(await tables()).toEqual([]);
     await prisma.end();
 
     expect(await migrated).toEqual({ applied: ['1_first'] });

@@ -1,21 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UNITS_PER_WINDOW } from '../../src/core/step.js';
 import { cancelItem, decideItem, rescueItem } from '../../src/db/control.js';
 import { nextStep } from '../../src/db/next-step.js';
-import {
-  auditOf,
-  byHand,
-  type ByHand,
-  effectsOf,
-  FAILURE,
-  findIn,
-  itemOf,
-  movesOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  trailFaults,
-} from '../support/spine.js';
+import { auditOf, effectsOf, itemOf, movesOf, trailFaults } from '../support/facts.js';
+import { byHand, type ByHand, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import {
   batched,
@@ -29,11 +17,7 @@ import {
   straight,
 } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 describe('a run that asks where its item is', () => {
   it('is told to end when the item has', async () => {

@@ -1,13 +1,9 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Parameters, storableJson, storableText } from '../../src/db/parameters.js';
-import { openSpine, type Spine } from '../support/spine.js';
+import { useSpine } from '../support/spine.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 describe('the parts of a statement', () => {
   it('keep their values apart', () => {

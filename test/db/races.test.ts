@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { Attempt, Claimed } from '../../src/db/attempt.js';
 import { beatTask } from '../../src/db/beat.js';
@@ -9,28 +9,12 @@ import { cancelItem, decideItem, pauseItem, rescueItem, retryItem } from '../../
 import type { Sql } from '../../src/ports/sql.js';
 import type { Save } from '../../src/ports/stage.js';
 import { gate, holdLock } from '../support/barrier.js';
+import { auditOf, effectsOf, taskOf, trailFaults } from '../support/facts.js';
 import { type Act, expectInTurn, pairsOf, raced } from '../support/race.js';
-import {
-  auditOf,
-  byHand,
-  codeOf,
-  doneWith,
-  effectsOf,
-  FAILURE,
-  findIn,
-  openSpine,
-  ROOT,
-  type Spine,
-  taskOf,
-  trailFaults,
-} from '../support/spine.js';
+import { byHand, codeOf, doneWith, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { reviewed, spreadAll } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const find = findIn(reviewed, spreadAll);
 

@@ -1,33 +1,18 @@
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPool } from '../../src/db/client.js';
 import { cancelItem, rescueItem } from '../../src/db/control.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { isTransient } from '../../src/db/transient.js';
 import { holdLock } from '../support/barrier.js';
+import { effectsOf, itemOf, trailFaults } from '../support/facts.js';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.js';
-import {
-  byHand,
-  doneWith,
-  effectOf,
-  effectsOf,
-  FAILURE,
-  findIn,
-  itemOf,
-  openSpine,
-  ROOT,
-  type Spine,
-  trailFaults,
-} from '../support/spine.js';
+import { byHand, doneWith, effectOf, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 
-let spine: Spine;
+const spine = useSpine();
 let proxy: LossyProxy;
 let worker: pg.Pool;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
 beforeEach(async () => {
   proxy = await startLossyProxy(spine.url);
   worker = createPool({ url: proxy.url, size: 2, name: 'worker' });

@@ -1,15 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordTransition, SYSTEM } from '../../src/db/transition.js';
-import { auditOf, byHand, effectsOf, itemOf, openSpine, type Spine, trailFaults } from '../support/spine.js';
+import { auditOf, effectsOf, itemOf, trailFaults } from '../support/facts.js';
+import { byHand, useSpine } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 
-let spine: Spine;
-beforeAll(async () => {
-  spine = await openSpine();
-});
-afterAll(() => spine.close());
+const spine = useSpine();
 
 const toChecking = { from: 'READING', to: 'CHECKING', via: 'outcome', trigger: 'by-hand', actor: SYSTEM } as const;
 

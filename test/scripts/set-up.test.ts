@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempDir } from '../start/temp-dir.js';
+import { until } from '../support/until.js';
 
 const scripts = resolve(import.meta.dirname, '../../scripts');
 
-/** A process that sets `root` up with one step of our own, which takes a moment and notes that it ran. */
-async function setUp(root: string, step: string) {
+/** A process that sets `root` up with one step of our own. */
+function startSetUp(root: string, step: string) {
   const code = `
     import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
     import { setTimeout as pause } from 'node:timers/promises';
@@ -17,19 +17,34 @@ async function setUp(root: string, step: string) {
     import { SetupError } from ${JSON.stringify(join(scripts, 'run-command.mjs'))};
     process.exitCode = await setUp(${JSON.stringify(root)}, [${step}]);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { cwd: root });
-  const [said, complained] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code: child.exitCode, said, complained };
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  let complained = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (complained += chunk));
+  const ended = once(child, 'close').then(() => ({ code: child.exitCode, said, complained }));
+  return { ended, said: () => said };
 }
 
-const noted = `{
-  title: 'making it',
-  isNeeded: ({ root }) => !existsSync(root + '/made'),
-  run: async ({ root }) => {
-    appendFileSync(root + '/runs', 'x');
-    await pause(300);
-    writeFileSync(root + '/made', '');
-  },
-}`;
+function setUp(root: string, step: string) {
+  return startSetUp(root, step).ended;
+}
+
+/** Notes that it ran, and may wait for a word of ours before it is done. */
+function making(waits = '') {
+  return `{
+    title: 'making it',
+    isNeeded: ({ root }) => !existsSync(root + '/made'),
+    run: async ({ root }) => {
+      appendFileSync(root + '/runs', 'x');
+      ${waits}
+      writeFileSync(root + '/made', '');
+    },
+  }`;
+}
+
+const noted = making();
+const held = making(`while (!existsSync(root + '/go-on')) await pause(20);`);
 
 describe('set-up', () => {
   it('does what is needed once, and then nothing', async () => {
@@ -47,9 +62,15 @@ describe('set-up', () => {
   it('waits for another one on the same clone, and then finds all done', async () => {
     const root = tempDir();
 
-    const both = await Promise.all([setUp(root, noted), setUp(root, noted), setUp(root, noted)]);
+    const all = Array.from({ length: 3 }, () => startSetUp(root, held));
+    await until('one is at work and the others wait', () => {
+      const waiting = all.filter(({ said }) => said().includes('another set-up is running here'));
+      return waiting.length === 2 && existsSync(join(root, 'runs'));
+    });
+    writeFileSync(join(root, 'go-on'), '');
 
-    expect(both.map(({ code }) => code)).toEqual([0, 0, 0]);
+    const ends = await Promise.all(all.map(({ ended }) => ended));
+    expect(ends.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(readFileSync(join(root, 'runs'), 'utf8')).toBe('x');
   });
 

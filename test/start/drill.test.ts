@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDrillApi } from '../../src/start/drill/drill-api.js';
 import { createDrillDatabase } from '../../src/start/drill/drill-database.js';
+import { LIMITS } from '../../src/start/drill/limits.js';
 import { runRound } from '../../src/start/drill/round.js';
 import { roundVerdict } from '../../src/start/drill/verdict.js';
 import { isFrozen } from '../../src/start/drill/worker-process.js';
@@ -69,8 +70,7 @@ describe('npm run drill', () => {
         'freezeInCommit',
       );
 
-      // Open polls of a frozen worker may swallow an attempt or two; how soon another takes over is not what is shown here.
-      const verdict = roundVerdict(seen, { elsewhereMs: 60_000, lockWaitMs: 2_000 });
+      const verdict = roundVerdict(seen, LIMITS);
       expect(verdict.problems).toEqual([]);
       expect(verdict.items).toMatchObject([{ isHit: true, refused: 1, doubled: [], runAgain: ['second'] }]);
       expect(isFrozen(seen.worker.pid)).toBe(false);
@@ -79,7 +79,7 @@ describe('npm run drill', () => {
 
   it('wakes what it froze and cancels its canaries when it is interrupted', { timeout: TIMEOUT_MS }, async () => {
     const drill = runDrill(['--freeze', '--items', '1', '--stage-ms', '4000']);
-    await until('a worker is frozen', async () => (await pidsOfWorkers()).some(isFrozen), 60_000);
+    await until('a worker is frozen', async () => (await pidsOfWorkers()).some(isFrozen));
     drill.child.kill('SIGINT');
 
     expect(await drill.exited).toBe(1);
@@ -91,10 +91,10 @@ describe('npm run drill', () => {
 
   it('leaves no worker frozen behind when it is killed itself', { timeout: TIMEOUT_MS }, async () => {
     const drill = runDrill(['--freeze', '--items', '1', '--stage-ms', '1500']);
-    await until('a worker is frozen', async () => (await pidsOfWorkers()).some(isFrozen), 60_000);
+    await until('a worker is frozen', async () => (await pidsOfWorkers()).some(isFrozen));
     await drill.killHard();
 
-    await until('it is awake again', async () => !(await pidsOfWorkers()).some(isFrozen), 10_000);
+    await until('it is awake again', async () => !(await pidsOfWorkers()).some(isFrozen));
   });
 
   it.each<[string, string[], RegExp]>([

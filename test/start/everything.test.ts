@@ -45,9 +45,36 @@ function pidsIn(dataDir: string) {
   };
 }
 
+/** Long enough to be killed in, short enough to wait for. */
+const STAGE_MS = 5_000;
+
+/** The API as its owner calls it. */
+function clientOf(port: string | undefined, token: string) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  async function call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, request);
+    expect(response.ok).toBe(true);
+    return (await response.json()) as Answer;
+  }
+  return {
+    submit: async (canary: object) => (await call<{ id: string }>('POST', 'canaries', canary)).id,
+    decide: (id: string, outcome: string) => call('POST', `items/${id}/decisions`, { outcome }),
+    state: async (id: string) => (await call<{ state: string }>('GET', `items/${id}`)).state,
+    isIn: async (id: string, stage: string) => {
+      const { inflight } = await call<{ inflight: { stage: string }[] }>('GET', `items/${id}`);
+      return inflight.some((task) => task.stage === stage);
+    },
+    effects: async (id: string) => {
+      const { effects } = await call<{ effects: { stage: string; attempt: number }[] }>('GET', `canaries/${id}`);
+      return effects.map(({ stage, attempt }) => `${stage} by attempt ${attempt}`);
+    },
+  };
+}
+
 describe('npm start', () => {
   it(
-    'starts everything, recovers from its own sudden death, and ends everything with npm',
+    'starts everything, recovers from its own sudden death with what it had begun, and ends everything with npm',
     { timeout: TIMEOUT_MS },
     async () => {
       const dataDir = tempDir();
@@ -59,6 +86,8 @@ describe('npm start', () => {
         ...Object.fromEntries(ports),
         DATA_DIR: dataDir,
         WORKERS: '1',
+        // Shorter than the stage, which is therefore given back unfinished.
+        SHUTDOWN_GRACE_MS: '1000',
       };
       const ready = `http://127.0.0.1:${settings['PORT']}/health/ready`;
 
@@ -68,6 +97,11 @@ describe('npm start', () => {
       expect(first.said.join('\n')).toContain(token);
       const killed = pidsIn(dataDir);
       expect(killed.names).toEqual(['api', 'worker-1']);
+      const api = clientOf(settings['PORT'], token);
+      const undecided = await api.submit({ decision: true });
+      await until('it waits for its decision', async () => (await api.state(undecided)) === 'AWAITING');
+      const unfinished = await api.submit({ stageMs: [0, STAGE_MS, 0] });
+      await until('it is in its second stage', () => api.isIn(unfinished, 'second'));
 
       onTestFinished(() => killed.servers.forEach((pid) => signalIfThere(pid, 'SIGKILL')));
       process.kill(killed.supervisor, 'SIGKILL');
@@ -78,6 +112,12 @@ describe('npm start', () => {
       expect(killed.servers.some(isAlive)).toBe(false);
       expect(await (await fetch(ready)).json()).toMatchObject({ status: 'ok' });
       expect(second.said.join('\n')).not.toContain(token); // it is printed once
+      await until('the unfinished one is done', async () => (await api.state(unfinished)) === 'DONE', 60_000);
+      const effects = ['first by attempt 1', 'second by attempt 2', 'third by attempt 1'];
+      expect(await api.effects(unfinished)).toEqual(effects);
+      await api.decide(undecided, 'approve');
+      await until('the decided one is done', async () => (await api.state(undecided)) === 'DONE', 60_000);
+      expect(await api.effects(undecided)).toHaveLength(3);
       const { supervisor, children, servers } = pidsIn(dataDir);
 
       second.shell.kill('SIGTERM');

@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { signalIfThere } from '../../src/start/os-process.js';
 
 const root = resolve(import.meta.dirname, '../..');
+
+/** Processes and servers of their own take seconds to start where others want the cores too. */
+vi.setConfig({ testTimeout: 120_000 });
 
 export interface ChildOptions {
   uid?: number;

@@ -8,7 +8,21 @@ import { until } from '../support/until.js';
 import { runChild } from './run-child.js';
 import { tempDir } from './temp-dir.js';
 
+/** What nodePart adds to a child's own grace. */
+const MARGIN_MS = 5_000;
+
+/** A child that ends when asked does so in milliseconds, and on a busy machine never as late as this. */
+const PATIENT_MS = 60_000;
+
+/** A stubborn child must get to say that it was asked; longer than that takes, even on a busy machine. */
+const STUBBORN_MS = 3_000;
+
 const QUICK = { firstMs: 20, maxMs: 100, resetMs: 30_000 };
+
+interface ChildOptions {
+  environment?: Record<string, string>;
+  endsWithinMs?: number;
+}
 
 function setup(backoff = QUICK) {
   const said: string[] = [];
@@ -17,12 +31,12 @@ function setup(backoff = QUICK) {
   const supervisor = createSupervisor({ say: (line) => said.push(line), backoff });
   onTestFinished(() => supervisor.stop());
 
-  function child(name: string, script: string, environment: Record<string, string> = {}) {
+  function child(name: string, script: string, { environment = {}, endsWithinMs = PATIENT_MS }: ChildOptions = {}) {
     const part = nodePart({
       name,
       script: join(import.meta.dirname, 'children', script),
       environment,
-      graceMs: -4_800, // leaves 0.2 s of the margin, so that a test of stubbornness is short
+      graceMs: endsWithinMs - MARGIN_MS,
       log: (line) => events.push(`${name}: ${line}`),
       onSpawn: (pid) => pids.set(name, [...(pids.get(name) ?? []), pid]),
     });
@@ -43,7 +57,7 @@ describe('the supervisor', () => {
   it('gives a child its settings and keeps what it says', async () => {
     const { supervisor, child, events } = setup();
 
-    await supervisor.start([child('api', 'obedient.mjs', { TOLD: 'the secret' })]);
+    await supervisor.start([child('api', 'obedient.mjs', { environment: { TOLD: 'the secret' } })]);
 
     await until('the line is read', () => events.includes('api: told the secret'));
   });
@@ -77,7 +91,7 @@ describe('the supervisor', () => {
   it('tries again when a first start fails', async () => {
     const { supervisor, child, said } = setup();
 
-    await supervisor.start([child('api', 'clumsy.mjs', { MARK: join(tempDir(), 'mark') })]);
+    await supervisor.start([child('api', 'clumsy.mjs', { environment: { MARK: join(tempDir(), 'mark') } })]);
 
     expect(said).toEqual([expect.stringMatching(/api did not start .*error: not yet.*starting it again/)]);
   });
@@ -105,7 +119,7 @@ describe('the supervisor', () => {
 
   it('ends a child that does not end when asked', async () => {
     const { supervisor, child, events, pidsOf } = setup();
-    await supervisor.start([child('worker-1', 'stubborn.mjs')]);
+    await supervisor.start([child('worker-1', 'stubborn.mjs', { endsWithinMs: STUBBORN_MS })]);
 
     await supervisor.stop();
 

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import { expect } from 'vitest';
 import { holdItem } from './barrier.js';
-import { attemptsOf, auditOf, effectsOf, itemOf, type Spine, tasksOf, trailFaults } from './spine.js';
+import { attemptsOf, auditOf, effectsOf, itemOf, tasksOf, trailFaults } from './facts.js';
+import type { Spine } from './spine.js';
 
 /** What somebody may do to an item in a given situation, and how it was answered in a word. */
 export type Act<Situation> = (pool: pg.Pool, situation: Situation) => Promise<string>;

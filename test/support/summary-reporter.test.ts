@@ -33,7 +33,8 @@ async function outcomeOf(name: string, text: string): Promise<{ code: number; li
 
 const vitest = `import { afterAll, beforeAll, describe, expect, it } from 'vitest';\n`;
 
-describe('the last line of npm test', () => {
+/** Each starts a vitest of its own, which takes many seconds on a busy machine. */
+describe('the last line of npm test', { timeout: 120_000 }, () => {
   it('counts what passed, failed and was skipped, after the reasons of the skips', async () => {
     const { code, lines } = await outcomeOf(
       'mixed',

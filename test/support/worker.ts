@@ -3,7 +3,7 @@ import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type pg from 'pg';
 import { type Logger, pino } from 'pino';
-import { vi } from 'vitest';
+import { afterAll, beforeAll, vi } from 'vitest';
 import { createActivities } from '../../src/activities/stage-runner.js';
 import { startDispatcher, type Dispatcher } from '../../src/api/dispatcher.js';
 import { rowOf, stagesIn } from '../../src/core/machine.js';
@@ -18,8 +18,9 @@ import type { AnyStage, StageContext, StageResult } from '../../src/ports/stage.
 import { createTemporalEngine } from '../../src/temporal/engine.js';
 import { createItemWorker } from '../../src/temporal/worker.js';
 import { workflowBundle } from './bundle.js';
+import { itemOf } from './facts.js';
 import { installRuntime } from './runtime.js';
-import { ADA, itemOf, openSpine, type Spine } from './spine.js';
+import { ADA, openSpine, type Spine } from './spine.js';
 import { connectTemporal, type TestTemporal } from './temporal.js';
 import { until } from './until.js';
 
@@ -92,6 +93,16 @@ export async function openStack(): Promise<Stack> {
     await temporal.close();
     await spine.close();
   }
+  return stack;
+}
+
+/** The stack of a test file, there while its tests run. */
+export function useStack(): Stack {
+  const stack = {} as Stack;
+  beforeAll(async () => {
+    Object.assign(stack, await openStack());
+  });
+  afterAll(() => stack.close());
   return stack;
 }
 

@@ -1,23 +1,21 @@
 import type { Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { workflowIdOf } from '../../src/core/run.js';
 import { createTemporalClient } from '../../src/temporal/connection.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
 import { ensureSearchAttribute } from '../../src/temporal/search-attributes.js';
+import { attemptsOf } from '../support/facts.js';
 import { executionsOf } from '../support/history.js';
 import { startProxy } from '../support/proxy.js';
-import { attemptsOf } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { type Line, openStack, type Stack } from '../support/worker.js';
+import { type Line, useStack } from '../support/worker.js';
 
-let stack: Stack;
+const stack = useStack();
 let line: Line;
-beforeAll(async () => {
-  stack = await openStack();
+beforeAll(() => {
   line = stack.line(straight);
 });
-afterAll(() => stack.close());
 
 /** An engine behind a wire that the test can damage. */
 async function wired() {

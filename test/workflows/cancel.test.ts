@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { workflowIdOf } from '../../src/core/run.js';
 import { cancelItem } from '../../src/db/control.js';
 import type { StageContext } from '../../src/ports/stage.js';
 import { gate } from '../support/barrier.js';
-import { attemptsOf, effectsOf, itemOf, movesOf, ROOT, taskOf, tasksOf, trailFaults } from '../support/spine.js';
+import { attemptsOf, effectsOf, itemOf, movesOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
+import { ROOT } from '../support/spine.js';
 import { brief, reviewed, spreadAll, straight } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { feeds, leave, type Line, openStack, type Stack, untilAborted } from '../support/worker.js';
+import { feeds, leave, type Line, untilAborted, useStack } from '../support/worker.js';
 
-let stack: Stack;
+const stack = useStack();
 let line: Line;
 beforeAll(async () => {
-  stack = await openStack();
   line = stack.line(straight);
   await line.work();
 });
-afterAll(() => stack.close());
 
 /** A stage that says when it runs and when it was aborted, and why. */
 function observed() {

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { definePipeline, type DoesRow, fanOut, type Pipeline, stage } from '../../src/core/pipeline.js';
 import type { RunRef } from '../../src/core/run.js';
 import { decideItem } from '../../src/db/control.js';
 import { gate } from '../support/barrier.js';
+import { attemptsOf, effectsOf, movesOf, tasksOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
-import { attemptsOf, effectsOf, movesOf, ROOT, tasksOf } from '../support/spine.js';
+import { ROOT } from '../support/spine.js';
 import { until } from '../support/until.js';
-import { feeds, leave, type Line, openStack, type Stack, unitsUpTo } from '../support/worker.js';
+import { feeds, leave, type Line, unitsUpTo, useStack } from '../support/worker.js';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await openStack();
-});
-afterAll(() => stack.close());
+const stack = useStack();
 
 const options = { tries: 3, within: '1m', spent: { move: 'FAILED' } } as const;
 const upload = (width: number) => fanOut('upload', { ...options, width, needs: 'all' });

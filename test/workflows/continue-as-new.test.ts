@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { definePipeline, fanOut, stage } from '../../src/core/pipeline.js';
+import { effectsOf, itemOf, tasksOf } from '../support/facts.js';
 import { executionsOf } from '../support/history.js';
-import { effectsOf, itemOf, tasksOf } from '../support/spine.js';
 import { spreadAll } from '../support/tables.js';
-import { feeds, openStack, type Stack, unitsUpTo } from '../support/worker.js';
+import { feeds, unitsUpTo, useStack } from '../support/worker.js';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await openStack();
-});
-afterAll(() => stack.close());
+const stack = useStack();
 
 const wide = definePipeline({
   name: 'wide',

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pauseItem, resumeItem } from '../../src/db/control.js';
 import type { RunRef } from '../../src/core/run.js';
+import { attemptsOf, effectsOf, itemOf, taskOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
-import { attemptsOf, effectsOf, itemOf, ROOT, taskOf } from '../support/spine.js';
+import { ROOT } from '../support/spine.js';
 import { brief, spreadAll, straight } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { fails, feeds, leave, type Line, openStack, type Stack } from '../support/worker.js';
+import { fails, feeds, leave, type Line, useStack } from '../support/worker.js';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await openStack();
-});
-afterAll(() => stack.close());
+const stack = useStack();
 
 async function pause(line: Line, itemId: string, until: Date | 'infinity'): Promise<void> {
   await pauseItem(stack.limited, line.find, { itemId, actor: ROOT, until });
@@ -27,6 +24,17 @@ async function waits(run: RunRef): Promise<void> {
   await until('the run waits for a time or a wake', async () =>
     (await historyOf(stack.temporal.client, run)).types.includes('TIMER_STARTED'),
   );
+}
+
+/** An item whose run waits until somebody resumes it. */
+async function pausedForGood() {
+  const line = stack.line(straight);
+  await line.work();
+  const run = await line.insert();
+  await pause(line, run.itemId, 'infinity');
+  await stack.engine.start(run);
+  await waits(run);
+  return { line, run };
 }
 
 function inMs(ms: number): Date {
@@ -49,12 +57,7 @@ describe.concurrent('a paused item', () => {
   });
 
   it('is waited for by the run when the pause is long, and goes on at once when it is resumed', async () => {
-    const line = stack.line(straight);
-    await line.work();
-    const run = await line.insert();
-    await pause(line, run.itemId, 'infinity');
-    await stack.engine.start(run);
-    await waits(run);
+    const { line, run } = await pausedForGood();
     expect(await effectsOf(stack.pool, run.itemId)).toEqual([]);
 
     await resume(line, run.itemId);
@@ -65,12 +68,7 @@ describe.concurrent('a paused item', () => {
   });
 
   it('is left alone until it is resumed, however often its run is woken', async () => {
-    const line = stack.line(straight);
-    await line.work();
-    const run = await line.insert();
-    await pause(line, run.itemId, 'infinity');
-    await stack.engine.start(run);
-    await waits(run);
+    const { line, run } = await pausedForGood();
 
     for (const times of [2, 3]) {
       await stack.engine.wake(run);
@@ -89,7 +87,8 @@ describe.concurrent('a paused item', () => {
     const line = stack.line(brief);
     await line.work();
     const run = await line.insert({ look: (context) => leave(context, 'known') });
-    await pause(line, run.itemId, inMs(3_000));
+    // So short that Temporal would try a longer stage again, and long enough for a run that is slow to begin.
+    await pause(line, run.itemId, inMs(25_000));
     await stack.engine.start(run);
     await waits(run);
 

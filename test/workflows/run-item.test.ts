@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.js';
 import { decideItem, retryItem } from '../../src/db/control.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { AnyStage } from '../../src/ports/stage.js';
+import { attemptsOf, effectsOf, itemOf, movesOf, tasksOf, trailFaults } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
-import { ADA, attemptsOf, effectsOf, itemOf, movesOf, ROOT, tasksOf, trailFaults } from '../support/spine.js';
+import { ADA, ROOT } from '../support/spine.js';
 import {
   admitting,
   batched,
@@ -21,13 +22,9 @@ import {
   straight,
 } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { fails, feeds, leave, type Line, openStack, type Stack, unitsUpTo } from '../support/worker.js';
+import { fails, feeds, leave, type Line, unitsUpTo, useStack } from '../support/worker.js';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await openStack();
-});
-afterAll(() => stack.close());
+const stack = useStack();
 
 /** Trying again can't help: the tries are spent at once. */
 const spent = fails(new AppError('bad_input', 'the file is torn'));

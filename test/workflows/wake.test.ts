@@ -1,23 +1,22 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunRef } from '../../src/core/run.js';
 import { decideItem } from '../../src/db/control.js';
 import { holdItem } from '../support/barrier.js';
+import { effectsOf, itemOf, movesOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
-import { effectsOf, itemOf, movesOf, ROOT } from '../support/spine.js';
+import { ROOT } from '../support/spine.js';
 import { reviewed } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { leave, type Line, openStack, type Stack } from '../support/worker.js';
+import { leave, type Line, useStack } from '../support/worker.js';
 
-let stack: Stack;
+const stack = useStack();
 let line: Line;
 beforeAll(async () => {
-  stack = await openStack();
   line = stack.line(reviewed);
   await line.work();
 });
-afterAll(() => stack.close());
 
 const toReview = { judge: (context: Parameters<typeof leave>[0]) => leave(context, 'concerns') };
 
