@@ -19,8 +19,11 @@ import { addNotFoundHandler } from './not-found.js';
 import { addOpenApi, addReference } from './openapi.js';
 import { addCanaryRoutes } from './routes/canaries.js';
 import { addHealthRoutes } from './routes/health.js';
+import { addItemActionRoutes } from './routes/item-actions.js';
 import { addItemRoutes } from './routes/items.js';
 import { addMetricsRoute } from './routes/metrics.js';
+import { addPipelineRoutes } from './routes/pipelines.js';
+import { addReceiptRoutes } from './routes/receipts.js';
 
 export interface ApiSettings {
   auth: AuthSettings;
@@ -104,7 +107,11 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addHealthRoutes(app, { ...deps, engineHealth });
   addMetricsRoute(app, deps);
   addCanaryRoutes(app, deps);
-  addItemRoutes(app, { ...deps, engineHealth, temporalUi: settings.temporalUi });
+  const reader = { ...deps, engineHealth, temporalUi: settings.temporalUi };
+  addItemRoutes(app, reader);
+  addItemActionRoutes(app, reader);
+  addPipelineRoutes(app, deps);
+  addReceiptRoutes(app, deps);
   await addReference(app);
   return app;
 }

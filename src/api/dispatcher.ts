@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
 import { clearWake, type DueItem, takeDueStarts, takeDueWakes } from '../db/due.js';
 import { firstStepOf } from '../db/items.js';
+import { wakeReleased } from '../db/pipeline-pause.js';
 import type { Engine } from '../ports/engine.js';
 
 export interface DispatcherDeps {
@@ -14,6 +15,10 @@ export interface DispatcherDeps {
 
 /** One page of work; what is left comes with the next turn at once. */
 const PAGE = 50;
+
+/** Items of a resumed pipeline that are marked to be woken in one turn: some turns' worth of wakes, so that a large pipeline
+ *  comes back as fast as wakes are sent and no faster. */
+const RELEASED_PAGE = 200;
 
 /** Lost starts are seen within this; one cheap index look-up a turn. */
 const EVERY_MS = 500;
@@ -80,6 +85,7 @@ export function startDispatcher(deps: DispatcherDeps): Dispatcher {
 
 /** One turn. The rows were pushed on when they were taken, so a failure here is simply tried again later. */
 export async function dispatchDue(deps: DispatcherDeps): Promise<Counts> {
+  await wakeReleased(deps.pool, RELEASED_PAGE);
   const starts = await takeDueStarts(deps.pool, PAGE);
   const wakes = await takeDueWakes(deps.pool, PAGE);
   const [started, woken] = await Promise.all([

@@ -1,12 +1,15 @@
-import { diagnose, type Diagnosis } from '../core/diagnosis.js';
+import { diagnose, type Diagnosis, type Facts } from '../core/diagnosis.js';
 import { isAwaits } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { workflowIdOf } from '../core/run.js';
 import type { ItemView } from '../db/item-view.js';
 import type { ItemAnswer } from './item-schema.js';
+import { receiptAnswer } from './receipt-answer.js';
 
 export interface AnswerContext {
   pipeline: Pipeline | undefined;
+  /** What Temporal said of the run, where it was asked. */
+  said: Partial<Facts>;
   engineIsThere: boolean;
   temporalUi: { url: string; namespace: string } | null;
 }
@@ -15,7 +18,7 @@ export interface AnswerContext {
 const TIMELINE_LINES = 200;
 
 /** What the owner and the operator see of an item. */
-export function itemAnswer(view: ItemView, { pipeline, engineIsThere, temporalUi }: AnswerContext): ItemAnswer {
+export function itemAnswer(view: ItemView, { pipeline, said, engineIsThere, temporalUi }: AnswerContext): ItemAnswer {
   const { item } = view;
   const { id, owner, state, visit, epoch, version, priority } = item;
   const timeline = timelineOf(view);
@@ -30,14 +33,15 @@ export function itemAnswer(view: ItemView, { pipeline, engineIsThere, temporalUi
     error: errorOf(item),
     paused: pauseOf(view),
     parked: item.parkedAt && { at: item.parkedAt.toISOString(), why: item.parkedWhy },
-    rescues: { count: item.rescues, lastAt: iso(item.lastRescueAt), nextAfter: iso(item.nextRescueAfter) },
+    rescue: { count: item.rescues, lastRetryAt: iso(item.lastRescueAt), nextRetryAfter: iso(item.nextRescueAfter) },
     decision: decisionOf(pipeline, state),
     tasks: view.tasks,
     inflight: view.inflight.map(inflightOf),
     inflightCount: view.inflightCount,
     timeline: timeline.slice(-TIMELINE_LINES),
     timelineTruncated: view.timelineTruncated || timeline.length > TIMELINE_LINES,
-    diagnosis: diagnosisOf(diagnose({ ...view, pipeline, ...(!engineIsThere && { engine: 'unknown' as const }) })),
+    diagnosis: diagnosisOf(diagnose({ ...view, pipeline, ...said })),
+    receipts: view.receipts.map(receiptAnswer),
     degraded: !engineIsThere,
     links: { temporal: temporalUi && item.started ? linkOf(temporalUi, item) : null },
   };
@@ -108,7 +112,7 @@ function timelineOf({ audit, attempts }: ItemView): Line[] {
   return [...ended.reverse(), ...moves.reverse()].sort((a, b) => a.at.localeCompare(b.at));
 }
 
-function diagnosisOf(diagnosis: Diagnosis): ItemAnswer['diagnosis'] {
+export function diagnosisOf(diagnosis: Diagnosis): ItemAnswer['diagnosis'] {
   return { ...diagnosis, nextAt: iso(diagnosis.nextAt) };
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { REASONS } from '../core/diagnosis.js';
+import { ReceiptAnswer } from './receipt-answer.js';
 
 const Time = z.iso.datetime();
 const Facts = z.record(z.string(), z.unknown());
@@ -43,7 +44,7 @@ const Inflight = z.object({
   error: Failure.optional().describe('Of the last failed attempt'),
 });
 
-const Diagnosis = z.object({
+const DiagnosisAnswer = z.object({
   reason: z.enum(REASONS),
   sentence: z.string(),
   evidence: Facts,
@@ -71,7 +72,9 @@ export const ItemAnswer = z
     error: Failure.extend({ stage: z.string().nullable() }).nullable(),
     paused: z.object({ until: Time.nullable(), reason: z.string().nullable() }).nullable(),
     parked: z.object({ at: Time, why: z.string().nullable() }).nullable(),
-    rescues: z.object({ count: z.int(), lastAt: Time.nullable(), nextAfter: Time.nullable() }),
+    rescue: z
+      .object({ count: z.int(), lastRetryAt: Time.nullable(), nextRetryAfter: Time.nullable() })
+      .describe('How often it was rescued in this visit, and before when it is not rescued again'),
     decision: z
       .object({ awaits: z.string(), outcomes: z.array(z.string()) })
       .nullable()
@@ -81,7 +84,8 @@ export const ItemAnswer = z
     inflightCount: z.int(),
     timeline: z.array(z.union([Move, EndedAttempt])).describe('Oldest first; the latest 200'),
     timelineTruncated: z.boolean(),
-    diagnosis: Diagnosis,
+    diagnosis: DiagnosisAnswer,
+    receipts: z.array(ReceiptAnswer).describe('Its latest 50 recoveries, the newest first'),
     degraded: z.boolean().describe('Temporal does not answer: this is what the database knows'),
     links: z.object({ temporal: z.url().nullable().describe('The current run in the Temporal Web UI') }),
   })

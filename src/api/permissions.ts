@@ -6,7 +6,7 @@ import type { Caller, Role } from './auth.js';
 export const WRITERS = ['user', 'reviewer', 'admin'] as const satisfies readonly Role[];
 
 /** Those who see every item, not only their own. */
-const OPERATORS: readonly Role[] = ['admin', 'reviewer', 'viewer'];
+export const OPERATORS: readonly Role[] = ['admin', 'reviewer', 'viewer'];
 
 export function hasRole(caller: Caller, ...roles: readonly Role[]): boolean {
   return caller.roles.some((role) => roles.includes(role));
@@ -24,6 +24,11 @@ export function noSuchItem(id: string): AppError {
 export function assertMayCancel(caller: Caller, item: { owner: string }): void {
   if (item.owner === caller.sub || hasRole(caller, 'admin')) return;
   throw new AppError('not_allowed', 'only its owner or an admin may cancel an item');
+}
+
+/** What an owner is not trusted with: to begin in a later state would pass a scan by, a pause keeps others out of a full one. */
+export function assertMayOperate(caller: Caller, doing: string): void {
+  if (!hasRole(caller, 'admin')) throw new AppError('not_allowed', `only an admin may ${doing} an item`);
 }
 
 /** `awaits` is the word of the pipeline's table: the owner's own decision, or a reviewer's. */

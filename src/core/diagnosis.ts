@@ -161,7 +161,8 @@ function ofQueue({ item, now, engine, pollers }: Facts): Diagnosis {
   return pollers === 0 ? say.noWorker(item, now) : say.backlog(item, now, engine);
 }
 
-function beatsMsOf(pipeline: Pipeline | undefined, state: string, stage: string): number {
+/** How long the stage may be silent before its worker counts as frozen. */
+export function beatsMsOf(pipeline: Pipeline | undefined, state: string, stage: string): number {
   const row = pipeline?.states[state];
   const found = row && stagesIn(row).find((each) => each.stage === stage);
   return msOf(found?.beats ?? DEFAULT_BEATS);

@@ -102,16 +102,25 @@ export async function retryItem(
 export async function pauseItem(
   pool: pg.Pool,
   find: FindPipeline,
-  request: Request & { until: Date | 'infinity' },
+  request: Request & { until: Date | 'infinity' | { forMs: number } },
 ): Promise<Changed> {
-  return change(pool, find, request, (pipeline, item) => {
+  return change(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'paused');
     return {
       ...stays(item, 'pause', 'paused', request),
-      pausedUntil: request.until,
+      pausedUntil: await endOfPause(transaction, request.until),
       reason: request.reason ?? 'paused',
     };
   });
+}
+
+/** A length of time runs by the database's clock, as every pause does. */
+async function endOfPause(transaction: Sql, until: Date | 'infinity' | { forMs: number }): Promise<Date | 'infinity'> {
+  if (until === 'infinity' || until instanceof Date) return until;
+  const { rows } = await transaction.query<{ until: Date }>(`SELECT now() + $1 * interval '1 millisecond' AS until`, [
+    until.forMs,
+  ]);
+  return rows[0]?.until ?? 'infinity';
 }
 
 export async function resumeItem(pool: pg.Pool, find: FindPipeline, request: Request): Promise<Changed> {

@@ -1,11 +1,12 @@
 import type { Hold, ItemFacts, RunningTask, WaitingTask } from '../core/diagnosis.js';
 import { SUSPECT_CRASHES } from './crash.js';
-import type { Attempt, AuditEntry, Item, Task } from './generated/client.js';
+import type { Attempt, AuditEntry, Item, Receipt, Task } from './generated/client.js';
 import type { Prisma } from './prisma.js';
 
 /** Lines of the timeline that are read, the latest; running tasks that are shown. A reader looks at no more. */
 const TIMELINE_LINES = 200;
 const INFLIGHT_SHOWN = 50;
+const RECEIPTS_SHOWN = 50;
 
 export type ItemRecord = Omit<Item, 'pausedUntil'> & Pick<ItemFacts, 'pausedUntil'>;
 export type InflightTask = Pick<
@@ -23,6 +24,8 @@ export interface ItemView {
   timelineTruncated: boolean;
   inflight: InflightTask[];
   inflightCount: number;
+  /** Latest first. */
+  receipts: Receipt[];
   /** Of the current visit. */
   tasks: { stage: string; status: string; count: number }[];
   running: RunningTask | null;
@@ -46,6 +49,8 @@ export async function findItemView(prisma: Prisma, id: string): Promise<ItemView
         SELECT * FROM audit WHERE item_id = i.id ORDER BY id DESC LIMIT ${TIMELINE_LINES + 1}) a) AS audit,
       (SELECT json_agg(to_jsonb(a)) FROM (
         SELECT * FROM attempts WHERE item_id = i.id ORDER BY id DESC LIMIT ${TIMELINE_LINES + 1}) a) AS attempts,
+      (SELECT json_agg(to_jsonb(r)) FROM (
+        SELECT * FROM receipts WHERE item_id = i.id ORDER BY id DESC LIMIT ${RECEIPTS_SHOWN}) r) AS receipts,
       (SELECT json_agg(to_jsonb(t)) FROM (
         SELECT stage, status, count(*)::int AS count FROM tasks
         WHERE item_id = i.id AND visit = i.visit GROUP BY stage, status ORDER BY stage, status) t) AS tasks,
@@ -73,6 +78,7 @@ interface Row {
   item: Columns;
   audit: Columns[] | null;
   attempts: Columns[] | null;
+  receipts: Columns[] | null;
   tasks: ItemView['tasks'] | null;
   running: Columns[] | null;
   waiting: Columns | null;
@@ -90,6 +96,7 @@ function viewOf(row: Row): ItemView {
     audit: audit.slice(0, TIMELINE_LINES),
     attempts: attempts.slice(0, TIMELINE_LINES),
     timelineTruncated: audit.length > TIMELINE_LINES || attempts.length > TIMELINE_LINES,
+    receipts: (row.receipts ?? []).map(fieldsOf<Receipt>),
     tasks,
     ...(item.endedAt ? NOTHING_OPEN : openOf(row, tasks)),
   };

@@ -391,8 +391,224 @@ const conflicts: Case[] = [
   },
 ];
 
+function on(id: () => string, action: string, payload: object = {}, as = ADMIN): () => Call {
+  return () => ({ method: 'POST', url: `/api/v1/items/${id()}/${action}`, as, payload });
+}
+
+const ACTIONS: [action: string, payload: object][] = [
+  ['retry', {}],
+  ['pause', { reason: 'why' }],
+  ['resume', {}],
+];
+const itemActions: Case[] = ACTIONS.flatMap(([action, payload]): Case[] => [
+  { name: `${action} of an unknown item`, request: on(randomUUID, action, payload), status: 404, code: 'not_found' },
+  {
+    name: `${action} of somebody else's item`,
+    request: on(() => busy, action, payload, BOB),
+    status: 404,
+    code: 'not_found',
+  },
+  {
+    name: `${action} of one's own item`,
+    request: on(() => busy, action, payload, ALICE),
+    status: 403,
+    code: 'not_allowed',
+    says: /admin/,
+  },
+  ...[VIEWER, REVIEWER].map((who): Case => {
+    return {
+      name: `${action} by a ${String(who.roles)}`,
+      request: on(() => busy, action, payload, who),
+      status: 403,
+      code: 'not_allowed',
+    };
+  }),
+  {
+    name: `${action} with an id that is no UUID`,
+    request: on(() => '42', action, payload),
+    status: 400,
+    code: 'invalid_input',
+    names: ['id'],
+  },
+  {
+    name: `${action} with an unknown field`,
+    request: on(() => busy, action, { ...payload, why: 'x' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['why'],
+  },
+  {
+    name: `${action} with a reason that has a NUL byte`,
+    request: on(() => busy, action, { reason: '\u0000' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['reason'],
+  },
+]);
+
+const badSpans = ['0s', '500ms', '1000d', '5', 'soon', '-1h', ''];
+const operating: Case[] = [
+  ...itemActions,
+  {
+    name: 'a retry from a state that is none',
+    request: on(() => busy, 'retry', { from: 'NOWHERE' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['from'],
+    says: /FIRST, SECOND, THIRD/,
+  },
+  {
+    name: 'a retry from a state that begins with units it would not have',
+    request: on(() => busy, 'retry', { from: 'SPREADING' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['from'],
+  },
+  {
+    name: 'a retry of what lives',
+    request: on(() => busy, 'retry'),
+    status: 409,
+    code: 'still_alive',
+    says: /not stuck/,
+  },
+  {
+    name: 'a pause without a reason',
+    request: on(() => busy, 'pause', { for: '1h' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['reason'],
+  },
+  {
+    name: 'a pause until yesterday',
+    request: on(() => busy, 'pause', { until: '2020-01-01T00:00:00Z', reason: 'x' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['until'],
+  },
+  {
+    name: 'a pause until a time and for a length',
+    request: on(() => busy, 'pause', { until: '2999-01-01T00:00:00Z', for: '1h', reason: 'x' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['for'],
+  },
+  ...badSpans.map((span): Case => {
+    return {
+      name: `a pause for '${span}'`,
+      request: on(() => busy, 'pause', { for: span, reason: 'x' }),
+      status: 400,
+      code: 'invalid_input',
+      names: ['for'],
+    };
+  }),
+  ...ACTIONS.slice(1).map(([action, payload]): Case => {
+    return {
+      name: `${action} of what has ended`,
+      request: on(() => ended, action, payload),
+      status: 409,
+      code: 'state_conflict',
+      says: /FAILED/,
+    };
+  }),
+];
+
+function pipelineAction(action: string, payload: object, as = ADMIN, name = 'canary'): () => Call {
+  return () => ({ method: 'POST', url: `/api/v1/pipelines/${name}/${action}`, as, payload });
+}
+
+const ofPipelines: Case[] = [
+  {
+    name: 'pipelines for a user',
+    request: () => ({ url: '/api/v1/pipelines', as: ALICE }),
+    status: 403,
+    code: 'not_allowed',
+  },
+  ...[ALICE, REVIEWER, VIEWER].flatMap((who) =>
+    ['pause', 'resume'].map((action): Case => {
+      return {
+        name: `${action} of a pipeline by a ${String(who.roles)}`,
+        request: pipelineAction(action, { reason: 'x' }, who),
+        status: 403,
+        code: 'not_allowed',
+      };
+    }),
+  ),
+  ...['unheard-of', 'constructor', '__proto__'].flatMap((name) =>
+    ['pause', 'resume'].map((action): Case => {
+      return {
+        name: `${action} of the pipeline ${name}`,
+        request: pipelineAction(action, { reason: 'x' }, ADMIN, name),
+        status: 404,
+        code: 'not_found',
+      };
+    }),
+  ),
+  {
+    name: 'a pause of a pipeline without a reason',
+    request: pipelineAction('pause', {}),
+    status: 400,
+    code: 'invalid_input',
+    names: ['reason'],
+  },
+  {
+    name: 'a pause of a pipeline for more than a day',
+    request: pipelineAction('pause', { for: '25h', reason: 'x' }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['for'],
+    says: /24h/,
+  },
+  {
+    name: 'a resume of a pipeline that is not paused',
+    request: pipelineAction('resume', {}),
+    status: 409,
+    code: 'state_conflict',
+    says: /not paused/,
+  },
+];
+
+const ofReceipts: Case[] = [
+  ...['receipts', 'receipts.csv', 'receipts/summary'].flatMap((path): Case[] => [
+    {
+      name: `${path} for a user`,
+      request: () => ({ url: `/api/v1/${path}`, as: ALICE }),
+      status: 403,
+      code: 'not_allowed',
+    },
+    ...Object.entries({ reason: 'tired', result: 'well', since: 'yesterday', colour: 'red' }).map(
+      ([field, value]): Case => {
+        return {
+          name: `${path} with ${field}=${value}`,
+          request: () => ({ url: `/api/v1/${path}?${field}=${value}`, as: VIEWER }),
+          status: 400,
+          code: 'invalid_input',
+          names: [field],
+        };
+      },
+    ),
+  ]),
+  ...[
+    'limit=0',
+    'limit=101',
+    'limit=many',
+    'cursor=nonsense',
+    `cursor=${Buffer.from("1' x").toString('base64url')}`,
+  ].map((query): Case => {
+    return {
+      name: `receipts with ${query}`,
+      request: () => ({ url: `/api/v1/receipts?${query}`, as: VIEWER }),
+      status: 400,
+      code: 'invalid_input',
+      names: [query.split('=')[0] ?? ''],
+    };
+  }),
+];
+
 describe('a client that errs is told what and where', () => {
-  const cases = [...unauthenticated, ...lost, ...unreadable, ...invalidCanaries, ...badKeys, ...refused, ...conflicts];
+  const cases = [
+    ...[...unauthenticated, ...lost, ...unreadable, ...invalidCanaries, ...badKeys, ...refused, ...conflicts],
+    ...[...operating, ...ofPipelines, ...ofReceipts],
+  ];
 
   it.each(cases)('$name → $status $code', async ({ request, status, code, names, says }) => {
     const response = await api.call(await request());
@@ -456,6 +672,10 @@ describe('while Postgres is away', () => {
       { method: 'POST', url: `/api/v1/items/${randomUUID()}/decisions`, as: ALICE, payload: { outcome: 'approve' } },
     ],
     ['cancelling', { method: 'POST', url: `/api/v1/items/${randomUUID()}/cancel`, as: ALICE }],
+    ['retrying', { method: 'POST', url: `/api/v1/items/${randomUUID()}/retry`, as: ADMIN, payload: {} }],
+    ['pausing a pipeline', { ...pipelineAction('pause', { reason: 'x' })() }],
+    ['listing pipelines', { url: '/api/v1/pipelines', as: VIEWER }],
+    ['listing receipts', { url: '/api/v1/receipts', as: VIEWER }],
     ['asking for readiness', { url: '/health/ready' }],
   ];
   it.each(requests)('%s gets 503 and when to come back', async (_, request) => {

@@ -51,12 +51,21 @@ describe('the OpenAPI document', () => {
     ).toEqual([
       'get /api/v1/canaries/{id}',
       'get /api/v1/items/{id}',
+      'get /api/v1/pipelines',
+      'get /api/v1/receipts',
+      'get /api/v1/receipts.csv',
+      'get /api/v1/receipts/summary',
       'get /health/live',
       'get /health/ready',
       'get /metrics',
       'post /api/v1/canaries',
       'post /api/v1/items/{id}/cancel',
       'post /api/v1/items/{id}/decisions',
+      'post /api/v1/items/{id}/pause',
+      'post /api/v1/items/{id}/resume',
+      'post /api/v1/items/{id}/retry',
+      'post /api/v1/pipelines/{name}/pause',
+      'post /api/v1/pipelines/{name}/resume',
     ]);
   });
 

@@ -6,6 +6,9 @@ ALTER TABLE "audit" ADD COLUMN     "owner" TEXT NOT NULL DEFAULT '',
 ADD COLUMN     "xact" xid8 NOT NULL DEFAULT pg_current_xact_id();
 
 -- AlterTable
+ALTER TABLE "holds" ADD COLUMN     "wake_from" UUID;
+
+-- AlterTable
 ALTER TABLE "workers" ADD COLUMN     "died_at" TIMESTAMPTZ(3),
 ADD COLUMN     "lock_key" BIGINT;
 
@@ -138,6 +141,9 @@ CREATE TABLE "operator_actions" (
 CREATE INDEX "receipts_by_item" ON "receipts"("item_id", "id");
 
 -- CreateIndex
+CREATE INDEX "receipts_by_time" ON "receipts"("seen_at");
+
+-- CreateIndex
 CREATE INDEX "receipts_waiting" ON "receipts"("item_id") WHERE (moving_at IS NULL AND result = 'waiting'::text);
 
 -- CreateIndex
@@ -159,10 +165,28 @@ CREATE INDEX "operator_actions_by_target" ON "operator_actions"("target", "id");
 CREATE INDEX "attempts_by_time" ON "attempts" USING BRIN ("ended_at");
 
 -- CreateIndex
-CREATE INDEX "audit_by_owner" ON "audit"("owner", "id");
+CREATE INDEX "audit_by_owner" ON "audit"("owner", "xact", "id");
+
+-- CreateIndex
+CREATE INDEX "audit_by_xact" ON "audit"("xact", "id");
 
 -- CreateIndex
 CREATE INDEX "audit_by_time" ON "audit" USING BRIN ("at");
+
+-- DropIndex
+DROP INDEX "items_live_by_state";
+
+-- CreateIndex
+CREATE INDEX "items_live_by_state" ON "items"("pipeline", "state", "id") WHERE (ended_at IS NULL);
+
+-- CreateIndex
+CREATE INDEX "items_ended" ON "items"("pipeline", "id") WHERE (ended_at IS NOT NULL);
+
+-- CreateIndex
+CREATE INDEX "items_ended_by_state" ON "items"("pipeline", "state", "id") WHERE (ended_at IS NOT NULL);
+
+-- CreateIndex
+CREATE INDEX "items_by_error" ON "items"("error_class", "id") WHERE (error_class IS NOT NULL);
 
 -- AddForeignKey
 ALTER TABLE "deliveries" ADD CONSTRAINT "deliveries_event_id_fkey" FOREIGN KEY ("event_id") REFERENCES "outbox"("id") ON DELETE CASCADE ON UPDATE NO ACTION;

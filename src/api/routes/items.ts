@@ -1,19 +1,16 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
-import { AppError } from '../../core/errors.js';
 import { isAwaits } from '../../core/machine.js';
-import type { Pipeline } from '../../core/pipeline.js';
 import { cancelItem, decideItem } from '../../db/control.js';
-import { findItemHead, findItemView, type ItemHead } from '../../db/item-view.js';
+import type { ItemHead } from '../../db/item-view.js';
 import { callerOf } from '../access.js';
-import type { ApiDeps, ApiSettings, App } from '../app.js';
+import type { App } from '../app.js';
 import type { Caller } from '../auth.js';
-import type { EngineHealth } from '../engine-health.js';
 import { IdempotencyHeaders } from '../idempotency-key.js';
-import { itemAnswer } from '../item-answer.js';
+import { answerFor, findVisible, pipelineOf, type ReaderDeps } from '../item-reader.js';
 import { ItemAnswer, ItemParams } from '../item-schema.js';
-import { actorOf, assertMayCancel, assertMayDecide, maySee, noSuchItem, WRITERS } from '../permissions.js';
+import { actorOf, assertMayCancel, assertMayDecide, WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { tellEngine } from '../tell-engine.js';
 import { text } from '../text.js';
@@ -24,10 +21,7 @@ const DecisionBody = z.strictObject({ outcome: text(50), reason: text(2_000).opt
 
 const CancelBody = z.strictObject({ reason: text(2_000).optional() });
 
-type Deps = Pick<ApiDeps, 'pool' | 'prisma' | 'engine' | 'pipelines'> &
-  Pick<ApiSettings, 'temporalUi'> & { engineHealth: EngineHealth };
-
-export function addItemRoutes(app: App, deps: Deps): void {
+export function addItemRoutes(app: App, deps: ReaderDeps): void {
   app.get(
     '/api/v1/items/:id',
     {
@@ -86,18 +80,6 @@ export function addItemRoutes(app: App, deps: Deps): void {
   );
 }
 
-async function answerFor(deps: Deps, caller: Caller, id: string): Promise<ItemAnswer> {
-  const [view, engineIsThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
-  if (!view || !maySee(caller, view.item)) throw noSuchItem(id);
-  return itemAnswer(view, { pipeline: deps.pipelines[view.item.pipeline], engineIsThere, temporalUi: deps.temporalUi });
-}
-
-async function findVisible(deps: Deps, caller: Caller, id: string): Promise<ItemHead> {
-  const head = await findItemHead(deps.prisma, id);
-  if (!head || !maySee(caller, head)) throw noSuchItem(id);
-  return head;
-}
-
 interface Choice {
   caller: Caller;
   head: ItemHead;
@@ -106,7 +88,7 @@ interface Choice {
   key: string | undefined;
 }
 
-async function decide(deps: Deps, log: FastifyBaseLogger, choice: Choice): Promise<void> {
+async function decide(deps: ReaderDeps, log: FastifyBaseLogger, choice: Choice): Promise<void> {
   const { caller, head, outcome, reason, key } = choice;
   const row = pipelineOf(deps, head.pipeline).states[head.state];
   if (row && isAwaits(row)) assertMayDecide(caller, head, row.awaits);
@@ -115,10 +97,4 @@ async function decide(deps: Deps, log: FastifyBaseLogger, choice: Choice): Promi
   const asked = { id, itemId: head.id, actor: actorOf(caller), outcome, reason, seen: head.state };
   const changed = await decideItem(deps.pool, (name) => pipelineOf(deps, name), asked);
   await tellEngine(log, () => deps.engine.wake(changed));
-}
-
-function pipelineOf({ pipelines }: Deps, name: string): Pipeline {
-  const pipeline = pipelines[name];
-  if (!pipeline) throw new AppError('state_conflict', `this version of the program does not know the pipeline ${name}`);
-  return pipeline;
 }

@@ -1,0 +1,51 @@
+import { diagnose, type Facts } from '../core/diagnosis.js';
+import { AppError } from '../core/errors.js';
+import type { Pipeline } from '../core/pipeline.js';
+import { findItemHead, findItemView, type ItemHead, type ItemView } from '../db/item-view.js';
+import type { ApiDeps, ApiSettings } from './app.js';
+import { askEngine } from './ask-engine.js';
+import type { Caller } from './auth.js';
+import type { EngineHealth } from './engine-health.js';
+import { itemAnswer } from './item-answer.js';
+import type { ItemAnswer } from './item-schema.js';
+import { maySee, noSuchItem } from './permissions.js';
+
+export type ReaderDeps = Pick<ApiDeps, 'pool' | 'prisma' | 'engine' | 'pipelines'> &
+  Pick<ApiSettings, 'temporalUi'> & { engineHealth: EngineHealth };
+
+/** An item that gave a sign of life in this time is on its way; Temporal is not asked about it. */
+const ASK_AFTER_MS = 5_000;
+
+/** What only Temporal can confirm or refute; the other reasons the row knows for certain. */
+const IN_DOUBT: readonly string[] = ['backlog', 'start_lost', 'silent_worker', 'worker_died', 'retrying'];
+
+/** The whole answer to a caller who may see the item. */
+export async function answerFor(deps: ReaderDeps, caller: Caller, id: string): Promise<ItemAnswer> {
+  const [view, engineIsThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
+  if (!view || !maySee(caller, view.item)) throw noSuchItem(id);
+  const pipeline = deps.pipelines[view.item.pipeline];
+  const said = engineIsThere ? await askIfInDoubt(deps, view, pipeline) : ({ engine: 'unknown' } as const);
+  return itemAnswer(view, { pipeline, said, engineIsThere, temporalUi: deps.temporalUi });
+}
+
+/** The common case costs no call: an item that runs, waits for somebody or has ended is not asked about. */
+async function askIfInDoubt(deps: ReaderDeps, view: ItemView, pipeline: Pipeline | undefined): Promise<Partial<Facts>> {
+  const { item, now, running } = view;
+  const lastSign = Math.max(item.beatAt.getTime(), running?.beatAt.getTime() ?? 0);
+  if (item.endedAt || now.getTime() - lastSign < ASK_AFTER_MS) return {};
+  if (!IN_DOUBT.includes(diagnose({ ...view, pipeline }).reason)) return {};
+  return askEngine(deps.engine, { pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
+}
+
+/** The little that who-may-do-what is decided on, of an item that the caller may see. */
+export async function findVisible(deps: Pick<ApiDeps, 'prisma'>, caller: Caller, id: string): Promise<ItemHead> {
+  const head = await findItemHead(deps.prisma, id);
+  if (!head || !maySee(caller, head)) throw noSuchItem(id);
+  return head;
+}
+
+export function pipelineOf({ pipelines }: Pick<ApiDeps, 'pipelines'>, name: string): Pipeline {
+  const pipeline = Object.hasOwn(pipelines, name) ? pipelines[name] : undefined;
+  if (!pipeline) throw new AppError('state_conflict', `this version of the program does not know the pipeline ${name}`);
+  return pipeline;
+}
