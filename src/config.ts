@@ -92,6 +92,8 @@ const settings = z.object({
   WORKER_NAME: z.string().optional(),
   // Stages mostly wait for others; a hundred keep a process busy and its memory below a gigabyte.
   WORKER_MAX_ACTIVITIES: whole(1, 10_000).default(100),
+  // A worker whose session lock was cut takes it again within milliseconds; one that is dead should be missed at once.
+  WORKER_GONE_MS: whole(100, 60_000).default(250),
   // What a stage or a request in flight gets to end by itself; container platforms send SIGKILL after 10 to 30 s.
   SHUTDOWN_GRACE_MS: whole(0, 600_000).default(10_000),
 });
@@ -202,7 +204,11 @@ function configOf(given: Settings, pipelines: Record<(typeof PIPELINES)[number],
       temporalCliPath: given.TEMPORAL_CLI_PATH,
       workers: given.WORKERS,
     },
-    worker: { name: given.WORKER_NAME, maxActivities: given.WORKER_MAX_ACTIVITIES },
+    worker: {
+      name: given.WORKER_NAME,
+      maxActivities: given.WORKER_MAX_ACTIVITIES,
+      goneForMs: given.WORKER_GONE_MS,
+    },
     pipelines,
   };
 }

@@ -24,6 +24,7 @@ import { addItemRoutes } from './routes/items.js';
 import { addMetricsRoute } from './routes/metrics.js';
 import { addPipelineRoutes } from './routes/pipelines.js';
 import { addReceiptRoutes } from './routes/receipts.js';
+import { addWorkerRoutes } from './routes/workers.js';
 
 export interface ApiSettings {
   auth: AuthSettings;
@@ -40,6 +41,8 @@ export interface ApiDeps {
   pipelines: Readonly<Record<string, Pipeline>>;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null };
+  /** The same of the watcher and dead workers. */
+  watcher?: { lastTurnAt(): Date | null };
   logger: Logger;
   metrics: Metrics;
   settings: ApiSettings;
@@ -112,6 +115,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addItemActionRoutes(app, reader);
   addPipelineRoutes(app, deps);
   addReceiptRoutes(app, deps);
+  addWorkerRoutes(app, deps);
   await addReference(app);
   return app;
 }

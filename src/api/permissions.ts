@@ -5,7 +5,7 @@ import type { Caller, Role } from './auth.js';
 /** Everybody who may change anything: `viewer` reads only. */
 export const WRITERS = ['user', 'reviewer', 'admin'] as const satisfies readonly Role[];
 
-/** Those who see every item, not only their own. */
+/** Those who see every item, not only their own, and what runs them. */
 export const OPERATORS: readonly Role[] = ['admin', 'reviewer', 'viewer'];
 
 export function hasRole(caller: Caller, ...roles: readonly Role[]): boolean {

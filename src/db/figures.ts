@@ -5,30 +5,36 @@ export interface Figures {
   /** Live items only: partial indexes make these cheap however many have ended. */
   items: { pipeline: string; state: string; count: number; oldestAgeSeconds: number }[];
   refusals: { pipeline: string; stage: string; count: number }[];
+  workers: WorkersSeen;
 }
 
+/** Workers say every five seconds that they are there; one that has not for this long is silent. */
+export const WORKER_SILENT_SECONDS = 30;
+
 export async function readFigures(prisma: Prisma): Promise<Figures> {
-  const [items, refusals] = await Promise.all([
+  const [items, refusals, workers] = await Promise.all([
     prisma.$queryRaw<Figures['items']>`
       SELECT pipeline, state, count(*)::int AS count,
         extract(epoch FROM now() - min(created_at))::float8 AS "oldestAgeSeconds"
       FROM items WHERE ended_at IS NULL GROUP BY pipeline, state`,
     prisma.$queryRaw<Figures['refusals']>`
       SELECT pipeline, stage, count(*)::int AS count FROM refusals GROUP BY pipeline, stage`,
+    readWorkersSeen(prisma),
   ]);
-  return { items, refusals };
+  return { items, refusals, workers };
 }
 
-/** Worker processes that ever registered, and those of them that were seen just now. */
+/** Worker processes that ever registered, those of them that were seen just now, and how often one died. */
 export interface WorkersSeen {
   registered: number;
   present: number;
+  deaths: number;
 }
 
-export async function readWorkersSeen(prisma: Prisma, withinSeconds: number): Promise<WorkersSeen> {
+export async function readWorkersSeen(prisma: Prisma): Promise<WorkersSeen> {
   const [seen] = await prisma.$queryRaw<WorkersSeen[]>`
-    SELECT count(*)::int AS registered, (count(*) FILTER (
-      WHERE stopped_at IS NULL AND seen_at > now() - ${withinSeconds} * interval '1 second'
+    SELECT count(*)::int AS registered, COALESCE(sum(deaths), 0)::int AS deaths, (count(*) FILTER (
+      WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND seen_at > now() - ${WORKER_SILENT_SECONDS} * interval '1 second'
     ))::int AS present FROM workers`;
-  return seen ?? { registered: 0, present: 0 };
+  return seen ?? { registered: 0, present: 0, deaths: 0 };
 }

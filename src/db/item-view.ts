@@ -56,7 +56,7 @@ export async function findItemView(prisma: Prisma, id: string): Promise<ItemView
         WHERE item_id = i.id AND visit = i.visit GROUP BY stage, status ORDER BY stage, status) t) AS tasks,
       (SELECT json_agg(to_jsonb(t)) FROM (
         SELECT t.stage, t.unit, t.attempt, COALESCE(w.name, t.worker) AS worker, t.started_at, t.beat_at, t.progress,
-          t.error_class, t.error_message, w.stopped_at AS worker_gone_at
+          t.error_class, t.error_message, COALESCE(w.seen_gone_at, w.stopped_at) AS worker_gone_at
         FROM tasks t LEFT JOIN workers w ON w.id = t.worker
         WHERE t.item_id = i.id AND t.visit = i.visit AND t.status = 'running'
         ORDER BY t.beat_at DESC, t.stage, t.unit LIMIT ${INFLIGHT_SHOWN}) t) AS running,

@@ -5,6 +5,7 @@ import { startDispatcher } from '../api/dispatcher.js';
 import { within } from '../api/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
 import { countStarts } from '../api/tell-engine.js';
+import { startWatcher } from '../api/watcher.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { hasShortStage } from '../core/machine.js';
 import { createPool } from '../db/client.js';
@@ -24,7 +25,7 @@ const MAX_EVENT_LOOP_DELAY_MS = 500;
 
 /** Serves until `stop` is aborted; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
-  const { databaseUrl, temporalAddress, auth } = neededOf(config);
+  const { databaseUrl, directUrl, temporalAddress, auth } = neededOf(config);
   const logger = createLogger({ name: 'api', level: config.logLevel });
   const metrics = createMetrics();
   const pool = createPool({ url: databaseUrl, size: config.database.poolSize, name: 'api' });
@@ -38,6 +39,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   );
   const engine = createTemporalEngine(client, { isShort: (name) => short.has(name) });
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
+  const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
   const limits = { rateLimitPerMinute: config.api.rateLimitPerMinute, maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS };
   const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };
   const deps: ApiDeps = {
@@ -46,6 +48,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     engine: countStarts(engine, metrics, 'api'),
     pipelines,
     dispatcher,
+    watcher,
     logger,
     metrics,
     settings,
@@ -54,7 +57,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const metricsApp = config.api.metricsPort === undefined ? undefined : buildMetricsApp(deps);
 
   async function close(): Promise<void> {
-    await Promise.all([app.close(), metricsApp?.close(), dispatcher.stop()]);
+    await Promise.all([app.close(), metricsApp?.close(), dispatcher.stop(), watcher.stop()]);
     await prisma.$disconnect();
     await Promise.all([pool.end(), client.connection.close()]);
   }
@@ -76,6 +79,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
 
 interface Needed {
   databaseUrl: string;
+  directUrl: string;
   temporalAddress: string;
   auth: AuthSettings;
 }
@@ -83,8 +87,9 @@ interface Needed {
 function neededOf({ database, temporal, auth }: Config): Needed {
   const { secret, jwksUrl, issuer, audience } = auth;
   const keys = secret === undefined ? jwksUrl !== undefined && { jwksUrl } : { secret };
-  if (database.url && temporal.address && keys) {
-    return { databaseUrl: database.url, temporalAddress: temporal.address, auth: { ...keys, issuer, audience } };
+  const { url: databaseUrl, directUrl } = database;
+  if (databaseUrl && directUrl && temporal.address && keys) {
+    return { databaseUrl, directUrl, temporalAddress: temporal.address, auth: { ...keys, issuer, audience } };
   }
   throw new ConfigError([
     ...(database.url ? [] : ['DATABASE_URL: expected where Postgres is; npm start brings its own']),

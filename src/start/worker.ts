@@ -9,7 +9,8 @@ import type { Logger } from 'pino';
 import { createActivities } from '../activities/stage-runner.js';
 import { type Config, ConfigError, loadConfig, projectRoot, version } from '../config.js';
 import { createPool } from '../db/client.js';
-import { registerWorker, retireWorker, seeWorker } from '../db/workers.js';
+import { holdPresence } from '../db/presence.js';
+import { seeWorker } from '../db/workers.js';
 import { createLogger } from '../telemetry/logger.js';
 import { connectionOptionsOf } from '../temporal/connection.js';
 import { createItemWorker } from '../temporal/worker.js';
@@ -25,7 +26,7 @@ const RETRY_MS = 1_000;
 
 /** Works until `stop` is aborted, then lets what is in flight end. Waits for servers that are not there yet. */
 async function runWorker(config: Config, wanted: readonly string[], stop: AbortSignal): Promise<void> {
-  const { databaseUrl, address } = neededOf(config);
+  const { databaseUrl, directUrl, address } = neededOf(config);
   const name = config.worker.name ?? 'worker';
   const id = `${name}@${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`;
   const logger = createLogger({ level: config.logLevel, name });
@@ -33,7 +34,19 @@ async function runWorker(config: Config, wanted: readonly string[], stop: AbortS
 
   const pool = createPool({ url: databaseUrl, size: config.database.poolSize, name });
   const self = { id, name, host: hostname(), pid: process.pid, build: version(), pipelines: [...wanted] };
-  await untilAnswered(logger, 'Postgres', stop, () => registerWorker(pool, self));
+  const presence = await untilAnswered(logger, 'Postgres', stop, () =>
+    holdPresence({
+      url: directUrl,
+      pool,
+      worker: self,
+      onLost: (why) => {
+        logger.warn({ err: why }, 'worker lost the lock that says it lives; taking it again');
+      },
+      onHeld: () => {
+        logger.info('worker registered again');
+      },
+    }),
+  );
   const connection = await untilAnswered(logger, 'Temporal', stop, () =>
     NativeConnection.connect(connectionOptionsOf({ ...config.temporal, address })),
   );
@@ -54,7 +67,7 @@ async function runWorker(config: Config, wanted: readonly string[], stop: AbortS
     await Promise.all(running);
   } finally {
     clearInterval(seen);
-    await retireWorker(pool, id).catch((error: unknown) => {
+    await presence.retire().catch((error: unknown) => {
       logger.warn({ err: error }, 'worker could not sign off');
     });
     await connection.close();
@@ -62,8 +75,9 @@ async function runWorker(config: Config, wanted: readonly string[], stop: AbortS
   }
 }
 
-function neededOf({ database, temporal }: Config): { databaseUrl: string; address: string } {
-  if (database.url && temporal.address) return { databaseUrl: database.url, address: temporal.address };
+function neededOf({ database, temporal }: Config): { databaseUrl: string; directUrl: string; address: string } {
+  const { url, directUrl } = database;
+  if (url && directUrl && temporal.address) return { databaseUrl: url, directUrl, address: temporal.address };
   throw new ConfigError([
     ...(database.url ? [] : ['DATABASE_URL: expected where Postgres is; npm start brings its own']),
     ...(temporal.address ? [] : ['TEMPORAL_ADDRESS: expected where Temporal is; npm start brings its own']),

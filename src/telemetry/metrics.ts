@@ -9,6 +9,8 @@ export interface Metrics {
   items: Gauge<'pipeline' | 'state'>;
   oldestItem: Gauge<'pipeline' | 'state'>;
   refusedCommits: Counter<'pipeline' | 'stage'>;
+  workersPresent: Gauge;
+  workerDeaths: Counter;
   scrapeFailed: Gauge;
 }
 
@@ -52,6 +54,16 @@ export function createMetrics(): Metrics {
       labelNames: ['pipeline', 'stage'],
       registers,
     }),
+    workersPresent: new Gauge({
+      name: 'unstuck_workers_present',
+      help: 'Worker processes that are registered and were seen in the last 30 s',
+      registers,
+    }),
+    workerDeaths: new Counter({
+      name: 'unstuck_worker_deaths_total',
+      help: 'Workers that were seen to die without having signed off, since the beginning',
+      registers,
+    }),
     scrapeFailed: new Gauge({
       name: 'unstuck_scrape_failed',
       help: '1 when the database could not be read for this scrape; its figures are then left out',
@@ -64,6 +76,7 @@ export function createMetrics(): Metrics {
 export interface ScrapedFigures {
   items: readonly { pipeline: string; state: string; count: number; oldestAgeSeconds: number }[];
   refusals: readonly { pipeline: string; stage: string; count: number }[];
+  workers: { present: number; deaths: number };
 }
 
 /** Shows what was read just now. Null, not readable: unknown is not zero, so the series are left out. `liveStates` names
@@ -76,6 +89,8 @@ export function showFigures(
   metrics.items.reset();
   metrics.oldestItem.reset();
   metrics.refusedCommits.reset();
+  metrics.workersPresent.remove();
+  metrics.workerDeaths.remove();
   metrics.scrapeFailed.set(figures === null ? 1 : 0);
   if (figures === null) return;
   for (const labels of liveStates) metrics.items.set({ ...labels }, 0);
@@ -84,4 +99,6 @@ export function showFigures(
     metrics.oldestItem.set({ pipeline, state }, oldestAgeSeconds);
   }
   for (const { pipeline, stage, count } of figures.refusals) metrics.refusedCommits.inc({ pipeline, stage }, count);
+  metrics.workersPresent.set(figures.workers.present);
+  metrics.workerDeaths.inc(figures.workers.deaths);
 }

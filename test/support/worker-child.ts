@@ -9,6 +9,8 @@ import { workflowBundle } from './bundle.js';
 
 export interface ProcessSettings {
   databaseUrl: string;
+  /** Where it holds the lock that says it lives. */
+  directUrl: string;
   temporalAddress: string;
   table: unknown;
   id: string;
@@ -27,10 +29,15 @@ export interface WorkerChild {
 }
 
 /** A worker in a process of its own, to be killed or frozen. */
-export async function startWorkerChild(databaseUrl: string, table: Pipeline): Promise<WorkerChild> {
+export async function startWorkerChild(
+  databaseUrl: string,
+  table: Pipeline,
+  directUrl = databaseUrl,
+): Promise<WorkerChild> {
   const id = `child-${randomUUID().slice(0, 8)}`;
   const { codePath } = await workflowBundle();
-  const settings: ProcessSettings = { databaseUrl, temporalAddress: inject('temporalAddress'), table, id, codePath };
+  const temporalAddress = inject('temporalAddress');
+  const settings: ProcessSettings = { databaseUrl, directUrl, temporalAddress, table, id, codePath };
   const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
   const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(settings)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -9,8 +9,10 @@ ADD COLUMN     "xact" xid8 NOT NULL DEFAULT pg_current_xact_id();
 ALTER TABLE "holds" ADD COLUMN     "wake_from" UUID;
 
 -- AlterTable
-ALTER TABLE "workers" ADD COLUMN     "died_at" TIMESTAMPTZ(3),
-ADD COLUMN     "lock_key" BIGINT;
+ALTER TABLE "workers" ADD COLUMN     "deaths" INTEGER NOT NULL DEFAULT 0,
+ADD COLUMN     "died_at" TIMESTAMPTZ(3),
+ADD COLUMN     "lock_key" BIGINT,
+ADD COLUMN     "seen_gone_at" TIMESTAMPTZ(3);
 
 -- CreateTable
 CREATE TABLE "receipts" (

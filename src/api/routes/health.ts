@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
-import { readWorkersSeen } from '../../db/figures.js';
+import { readWorkersSeen, WORKER_SILENT_SECONDS } from '../../db/figures.js';
 import type { ApiDeps, App } from '../app.js';
 import { type EngineHealth, within } from '../engine-health.js';
 import { problemResponse } from '../problem.js';
@@ -10,19 +10,16 @@ type Part = z.output<typeof Part>;
 
 const Health = z.object({
   status: z.enum(['ok', 'degraded']),
-  parts: z.object({ postgres: Part, temporal: Part, dispatcher: Part, workers: Part }),
+  parts: z.object({ postgres: Part, temporal: Part, dispatcher: Part, watcher: Part, workers: Part }),
 });
 
 /** Below the limit of whoever asks, usually 5 s; long enough that a busy machine is not taken for a dead database. */
 const PATIENCE_MS = 4_000;
 
-/** A turn of the dispatcher takes half a second, and some seconds while Temporal does not answer. */
-const DISPATCHER_LATE_MS = 30_000;
+/** A turn of these loops takes half a second, and some seconds while Temporal does not answer. */
+const LOOP_LATE_MS = 30_000;
 
-/** Workers say that they are there every few seconds. */
-const WORKER_SILENT_SECONDS = 30;
-
-type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher'> & { engineHealth: EngineHealth };
+type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher'> & { engineHealth: EngineHealth };
 
 export function addHealthRoutes(app: App, deps: Deps): void {
   const tags = ['operation'];
@@ -47,7 +44,12 @@ export function addHealthRoutes(app: App, deps: Deps): void {
     },
     async () => {
       const [workers, temporal] = await Promise.all([workersOf(deps), temporalOf(deps.engineHealth)]);
-      const parts = { temporal, dispatcher: dispatcherOf(deps.dispatcher), workers: workers ?? UNKNOWN_WORKERS };
+      const parts = {
+        temporal,
+        dispatcher: loopOf('dispatcher', 'looked for work', deps.dispatcher),
+        watcher: loopOf('watcher', 'looked for dead workers', deps.watcher),
+        workers: workers ?? UNKNOWN_WORKERS,
+      };
       if (!workers) {
         throw new AppError('database_unavailable', 'the database does not answer', {
           facts: { parts: { postgres: away('Postgres does not answer.'), ...parts } },
@@ -66,7 +68,7 @@ const UNKNOWN_WORKERS = unknown('Postgres, which knows the workers, does not ans
 
 /** Null: Postgres does not answer. */
 async function workersOf({ prisma }: Deps): Promise<Part | null> {
-  const seen = await within(PATIENCE_MS, readWorkersSeen(prisma, WORKER_SILENT_SECONDS)).catch(() => null);
+  const seen = await within(PATIENCE_MS, readWorkersSeen(prisma)).catch(() => null);
   if (!seen) return null;
   const { registered, present } = seen;
   if (present > 0) return ok(`${String(present)} ${present === 1 ? 'worker is' : 'workers are'} there.`);
@@ -79,12 +81,12 @@ async function temporalOf(engineHealth: EngineHealth): Promise<Part> {
   return away('Temporal does not answer; reads work, and what is submitted starts when it is back.');
 }
 
-function dispatcherOf(dispatcher: Deps['dispatcher']): Part {
-  const lastTurnAt = dispatcher?.lastTurnAt();
-  if (!lastTurnAt) return unknown('The dispatcher has not looked for work yet.');
+function loopOf(name: string, did: string, loop: { lastTurnAt(): Date | null } | undefined): Part {
+  const lastTurnAt = loop?.lastTurnAt();
+  if (!lastTurnAt) return unknown(`The ${name} has not ${did} yet.`);
   const lateMs = Date.now() - lastTurnAt.getTime();
-  if (lateMs < DISPATCHER_LATE_MS) return ok('The dispatcher starts what is due.');
-  return away(`The dispatcher has not looked for work for ${String(Math.round(lateMs / 1_000))} s.`);
+  if (lateMs < LOOP_LATE_MS) return ok(`The ${name} has just ${did}.`);
+  return away(`The ${name} has not ${did} for ${String(Math.round(lateMs / 1_000))} s.`);
 }
 
 function ok(detail: string): Part {

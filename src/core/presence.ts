@@ -1,0 +1,53 @@
+/** One worker, as one look at the database found it. */
+export interface WorkerLook {
+  id: string;
+  /** Whether somebody holds its lock; only its own process does. */
+  isHeld: boolean;
+  /** When it last said that it is there. */
+  seenAt: Date;
+  /** When it was found to be dead, by whomever; null: it was not, or has registered again. */
+  seenGoneAt: Date | null;
+}
+
+export interface PresenceLook {
+  /** By the database's clock, as every other time here. */
+  now: Date;
+  workers: readonly WorkerLook[];
+}
+
+/** What one uninterrupted session knows of the locks it saw held: null, it is held; a time, it is gone since. Who is not in
+ *  here was never seen with its lock, and nothing can be said of it. */
+export type Sightings = ReadonlyMap<string, Date | null>;
+
+/** Whom this look shows to be dead, and what the session knows after it. A session that was reopened starts over with an empty
+ *  map: one killed backend, or a restart, drops every lock while all workers live. */
+export function presenceVerdict(
+  known: Sightings,
+  { now, workers }: PresenceLook,
+  goneForMs: number,
+): { known: Sightings; dead: string[] } {
+  const next = new Map<string, Date | null>();
+  const dead: string[] = [];
+  for (const worker of workers) {
+    const goneSince = sightingOf(known.get(worker.id), worker, now);
+    if (goneSince !== undefined) next.set(worker.id, goneSince);
+    if (isFoundDead(worker) || isGoneFor(goneForMs, goneSince, now)) dead.push(worker.id);
+  }
+  return { known: next, dead };
+}
+
+/** A sign of life after the lock went (it registers again, or its last word was still on its way) begins the count anew. */
+function sightingOf(before: Date | null | undefined, worker: WorkerLook, now: Date): Date | null | undefined {
+  if (worker.isHeld) return null;
+  if (before === undefined) return undefined;
+  return before === null || worker.seenAt > before ? now : before;
+}
+
+/** Somebody who knew said so, and was interrupted before all was done. */
+function isFoundDead({ isHeld, seenAt, seenGoneAt }: WorkerLook): boolean {
+  return !isHeld && seenGoneAt !== null && seenAt <= seenGoneAt;
+}
+
+function isGoneFor(ms: number, since: Date | null | undefined, now: Date): boolean {
+  return since instanceof Date && now.getTime() - since.getTime() >= ms;
+}
