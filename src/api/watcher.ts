@@ -121,7 +121,8 @@ export async function buryWorker({ pool, engine, logger }: BurialDeps, worker: W
 async function releaseRun(engine: BurialDeps['engine'], attempts: HeldAttempt[], worker: string): Promise<void> {
   const [run] = attempts;
   if (run) await engine.resetSticky(run);
-  await Promise.all(attempts.map(({ token }) => token && engine.failAttempt(token, `worker died: ${worker}`)));
+  const tokens = attempts.flatMap(({ token }) => token ?? []);
+  await Promise.all(tokens.map((token) => engine.failAttempt(token, `worker died: ${worker}`)));
 }
 
 function byRun(held: readonly HeldAttempt[]): HeldAttempt[][] {

@@ -44,5 +44,5 @@ export async function openSession({ url, name }: { url: string; name: string }):
     close();
     throw error;
   }
-  return { query: client.query.bind(client) as Sql['query'], lost: losing.signal, close };
+  return { query: client.query.bind(client), lost: losing.signal, close };
 }

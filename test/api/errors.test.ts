@@ -293,6 +293,12 @@ const refused: Case[] = [
     code: 'not_allowed',
     says: /owner/,
   },
+  {
+    name: 'workers for a user',
+    request: () => ({ url: '/api/v1/workers', as: ALICE }),
+    status: 403,
+    code: 'not_allowed',
+  },
   { name: 'metrics for a user', request: () => ({ url: '/metrics', as: ALICE }), status: 403, code: 'not_allowed' },
   {
     name: 'a decision without an outcome',
@@ -665,6 +671,7 @@ describe('while Postgres is away', () => {
 
   const requests: [string, Call][] = [
     ['reading an item', { url: `/api/v1/items/${randomUUID()}`, as: ALICE }],
+    ['reading the workers', { url: '/api/v1/workers', as: VIEWER }],
     ['reading a canary', { url: `/api/v1/canaries/${randomUUID()}`, as: ALICE }],
     ['submitting', { ...CANARIES, as: ALICE, payload: {} }],
     [

@@ -23,7 +23,7 @@ const turning = { lastTurnAt: () => new Date() };
 
 describe('health', () => {
   it('is ok when every part answers', async () => {
-    const response = await ready({ dispatcher: turning }, register(1));
+    const response = await ready({ dispatcher: turning, watcher: turning }, register(1));
     expect(response.statusCode).toBe(200);
     expect(response.json()).toMatchObject({
       status: 'ok',
@@ -31,6 +31,7 @@ describe('health', () => {
         postgres: { status: 'ok' },
         temporal: { status: 'ok' },
         dispatcher: { status: 'ok' },
+        watcher: { status: 'ok' },
         workers: { status: 'ok', detail: '1 worker is there.' },
       },
     });
@@ -64,9 +65,9 @@ describe('health', () => {
     api = await openApi();
   });
 
-  it('is degraded when the dispatcher has stopped', async () => {
-    const response = await ready({ dispatcher: { lastTurnAt: () => new Date(Date.now() - 31_000) } });
-    expect(response.json()).toMatchObject({ status: 'degraded', parts: { dispatcher: { status: 'away' } } });
+  it.each(['dispatcher', 'watcher'])('is degraded when the %s has stopped', async (loop) => {
+    const response = await ready({ [loop]: { lastTurnAt: () => new Date(Date.now() - 31_000) } });
+    expect(response.json()).toMatchObject({ status: 'degraded', parts: { [loop]: { status: 'away' } } });
   });
 
   it('is down only without Postgres, and even then says how the other parts are; the process lives', async () => {

@@ -58,6 +58,20 @@ describe('metrics', () => {
     expect(again.get('unstuck_refused_commits_total{pipeline="canary",stage="first"}')).toBe(2);
   });
 
+  it('count the workers that are there, and every death', async () => {
+    await api.database.pool.query(
+      `INSERT INTO workers (id, name, host, pid, build, pipelines, seen_at, stopped_at, seen_gone_at, deaths)
+       VALUES ('there', '', '', 1, '', '{}', now(), NULL, NULL, 1), ('died', '', '', 1, '', '{}', now(), NULL, now(), 2),
+         ('stopped', '', '', 1, '', '{}', now(), now(), NULL, 0),
+         ('silent', '', '', 1, '', '{}', now() - interval '31 seconds', NULL, NULL, 0)`,
+    );
+    for (let scrapes = 0; scrapes < 2; scrapes += 1) {
+      const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+      expect(series.get('unstuck_workers_present')).toBe(1);
+      expect(series.get('unstuck_worker_deaths_total')).toBe(3);
+    }
+  });
+
   it('measure requests by route, never by id', async () => {
     const { id } = await submit(api, ALICE);
     await api.call({ url: `/api/v1/items/${id}`, as: ALICE });
@@ -78,7 +92,7 @@ describe('metrics', () => {
     expect(response.statusCode).toBe(200);
     const series = seriesOf(response.body);
     expect(series.get('unstuck_scrape_failed')).toBe(1);
-    expect([...series.keys()].filter((key) => key.startsWith('unstuck_items'))).toEqual([]);
+    expect([...series.keys()].filter((key) => /^unstuck_(items|worker)/.test(key))).toEqual([]);
     await cutOff.close();
   });
 

@@ -55,6 +55,7 @@ describe('the OpenAPI document', () => {
       'get /api/v1/receipts',
       'get /api/v1/receipts.csv',
       'get /api/v1/receipts/summary',
+      'get /api/v1/workers',
       'get /health/live',
       'get /health/ready',
       'get /metrics',

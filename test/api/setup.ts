@@ -47,6 +47,7 @@ export interface TestApiOptions {
   databaseUrl?: string;
   pipelines?: ApiDeps['pipelines'];
   dispatcher?: ApiDeps['dispatcher'];
+  watcher?: ApiDeps['watcher'];
 }
 
 /** The API on a database of its own, with an engine that is passed in. */
@@ -61,6 +62,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     engine,
     pipelines: options.pipelines ?? PIPELINES,
     ...(options.dispatcher && { dispatcher: options.dispatcher }),
+    ...(options.watcher && { watcher: options.watcher }),
     logger: pino({ level: 'silent' }),
     metrics: createMetrics(),
     settings: {
