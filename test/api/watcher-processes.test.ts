@@ -8,7 +8,7 @@ import { insertCanary } from '../../src/db/canaries.js';
 import { canary } from '../../src/pipelines/canary.js';
 import { historyOf } from '../support/history.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
-import { attemptsOf, effectsOf, taskOf, trailFaults } from '../support/spine.js';
+import { attemptsOf, effectsOf, taskOf, trailFaults } from '../support/facts.js';
 import { until } from '../support/until.js';
 import { type Line, openStack, silent, type Stack } from '../support/worker.js';
 import { startWorkerChild, type WorkerChild } from '../support/worker-child.js';
