@@ -11,6 +11,7 @@ import { type Claim, claimTask } from '../db/claim.js';
 import { nextStep } from '../db/next-step.js';
 import { markRunEnded } from '../db/run-end.js';
 import type { AnyStage } from '../ports/stage.js';
+import { type Beats, startBeats } from './beats.js';
 import { endingOf } from './ending.js';
 import { patiently } from './patience.js';
 import { commitEnding } from './settle.js';
@@ -72,10 +73,19 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
     scheduledAt: info.isLocal ? null : new Date(info.currentAttemptScheduledTimestampMs),
     worker: deps.worker,
   };
-  const claim = await patiently(() => claimTask(deps.pool, deps.pipeline, attempt));
-  return claim.answer === 'run'
-    ? attemptStage(deps, stage, input, claim.claimed)
-    : answerOf(claim, input, info.isLocal);
+  const beats = startBeats(input);
+  try {
+    const claim = await patiently(
+      () => claimTask(deps.pool, deps.pipeline, attempt),
+      undefined,
+      Context.current().cancellationSignal,
+    );
+    return claim.answer === 'run'
+      ? await attemptStage({ ...deps, beats }, stage, input, claim.claimed)
+      : answerOf(claim, input, info.isLocal);
+  } finally {
+    beats.stop();
+  }
 }
 
 function answerOf(claim: Exclude<Claim, { answer: 'run' }>, input: StageInput, isLocal: boolean): Step {
@@ -92,7 +102,12 @@ function answerOf(claim: Exclude<Claim, { answer: 'run' }>, input: StageInput, i
   }
 }
 
-async function attemptStage(deps: RunnerDeps, stage: AnyStage, input: StageInput, claimed: Claimed): Promise<Step> {
+async function attemptStage(
+  deps: RunnerDeps & { beats: Beats },
+  stage: AnyStage,
+  input: StageInput,
+  claimed: Claimed,
+): Promise<Step> {
   const logger = deps.logger.child({ item: claimed.itemId, stage: claimed.stage, unit: claimed.unit || undefined });
   const watch = watchStage({ ...deps, logger }, input, claimed);
   try {

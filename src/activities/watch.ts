@@ -8,6 +8,7 @@ import type { StageInput } from '../core/run.js';
 import { msOf } from '../core/span.js';
 import type { Claimed } from '../db/attempt.js';
 import { beatTask, keepCheckpoint } from '../db/beat.js';
+import { BEAT_MS, type Beats } from './beats.js';
 import type { AnyStage, Json, JsonObject, StageResult } from '../ports/stage.js';
 
 /** How a stage's attempt came out, before anything is written. */
@@ -25,14 +26,11 @@ class StageTimeout extends Error {
 }
 
 interface WatchDeps {
+  beats: Beats;
   pool: pg.Pool;
   pipeline: Pipeline;
   logger: Logger;
 }
-
-/** Beats once a second, or more often where the heartbeat timeout is short: three may be lost before it strikes. */
-const BEAT_MS = 1_000;
-const BEATS_PER_TIMEOUT = 4;
 
 /** The row is beaten less often than Temporal: it only has to stay younger than the owner's stale threshold. */
 const ROW_BEATS_PER_TIMEOUT = 2;
@@ -93,12 +91,6 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     }, input.withinMs),
   );
   if (!context.info.isLocal) {
-    const every = Math.min(BEAT_MS, input.beatsMs / BEATS_PER_TIMEOUT);
-    timers.push(
-      setInterval(() => {
-        context.heartbeat(report ?? undefined);
-      }, every),
-    );
     timers.push(setInterval(() => void beatRow(), Math.max(BEAT_MS, input.beatsMs / ROW_BEATS_PER_TIMEOUT)));
   }
   armSilence();
@@ -129,6 +121,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
         signal: controller.signal,
         progress(latest) {
           report = latest;
+          deps.beats.report(latest);
           armSilence();
         },
         async keep(checkpoint) {

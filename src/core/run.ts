@@ -41,5 +41,6 @@ export interface RunActivities {
   endRun(run: RunRef): Promise<void>;
 }
 
-/** Between the runner's own limit on a stage and Temporal's: time to commit that it was aborted. */
-export const COMMIT_GRACE_MS = 5_000;
+/** Between the runner's own limit on a stage and Temporal's: time to claim before it and to commit after it, on a database that
+ *  is slow. Whether the worker lives is for beats to tell, so there is no haste. */
+export const STAGE_GRACE_MS = 30_000;

@@ -11,7 +11,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { COMMIT_GRACE_MS, type RunActivities, type RunInput, type RunRef, type StageInput } from '../core/run.js';
+import { type RunActivities, type RunInput, type RunRef, STAGE_GRACE_MS, type StageInput } from '../core/run.js';
 import type { EndStep, StageStep, Step, UnitsStep, WaitStep } from '../core/step.js';
 
 type StageActivities = Record<string, (input: StageInput) => Promise<Step>>;
@@ -94,7 +94,7 @@ function runStage(run: RunRef, step: StageStep): Promise<Step> {
 
 function activity(run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
   const stages = proxyActivities<StageActivities>({
-    startToCloseTimeout: step.withinMs + COMMIT_GRACE_MS,
+    startToCloseTimeout: step.withinMs + STAGE_GRACE_MS,
     heartbeatTimeout: step.beatsMs,
     retry: RETRY,
     cancellationType: CANCELLATION,
@@ -105,7 +105,7 @@ function activity(run: RunRef, step: StageStep | UnitsStep, unit: string): Promi
 
 function localActivity(run: RunRef, step: StageStep): Promise<Step> {
   const stages = proxyLocalActivities<StageActivities>({
-    startToCloseTimeout: step.withinMs + COMMIT_GRACE_MS,
+    startToCloseTimeout: step.withinMs + STAGE_GRACE_MS,
     retry: RETRY,
     cancellationType: CANCELLATION,
   });

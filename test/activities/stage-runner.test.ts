@@ -1,11 +1,14 @@
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
-import type { RunRef } from '../../src/core/run.js';
+import { type RunRef, workflowIdOf } from '../../src/core/run.js';
 import type { AnyStage, Json } from '../../src/ports/stage.js';
 import { gate } from '../support/barrier.js';
 import { attemptsOf, effectsOf, itemOf, taskOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';
+import { straight } from '../support/tables.js';
+import { until } from '../support/until.js';
 import { fails, leave, type Line, type Script, untilAborted, useStack } from '../support/worker.js';
 
 /** Short times, so that what must be waited for is soon over. */
@@ -234,5 +237,31 @@ describe.concurrent('a stage that takes too long', () => {
 
     const [first] = await triesOf(run, 'glance');
     expect(first).toMatchObject({ errorClass: 'SCAN_TIMEOUT', message: 'glance took longer than 1s' });
+  });
+});
+
+describe('a database that is slow to grant a claim', () => {
+  it('is waited for without the attempt being taken for dead', async () => {
+    const slow = stack.line(straight);
+    await slow.work();
+    const { itemId, ...run } = await slow.insert();
+    const holder = await stack.pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT 1 FROM items WHERE id = $1 FOR UPDATE', [itemId]);
+    await stack.engine.start({ itemId, ...run });
+
+    // Past the heartbeat timeout, and still the first attempt.
+    await until('the attempt has beaten for longer than its timeout', async () => {
+      const { raw } = await stack.temporal.client.workflow.getHandle(workflowIdOf({ itemId, ...run })).describe();
+      const [pending] = raw.pendingActivities ?? [];
+      const beatenMs = tsToMs(pending?.lastHeartbeatTime ?? {}) - tsToMs(pending?.lastStartedTime ?? {});
+      return pending?.attempt === 1 && beatenMs > 4_500;
+    });
+    await holder.query('COMMIT');
+    holder.release();
+
+    expect(await slow.closed({ itemId, ...run })).toBe('final');
+    expect(await attemptsOf(stack.pool, itemId)).toEqual(['read done', 'check done', 'write done']);
+    expect(await taskOf(stack.pool, itemId, 'read')).toMatchObject({ crashes: 0 });
   });
 });

@@ -1,0 +1,34 @@
+import { Context } from '@temporalio/activity';
+import type { StageInput } from '../core/run.js';
+import type { JsonObject } from '../ports/stage.js';
+
+/** Beats once a second, or more often where the heartbeat timeout is short: three may be lost before it strikes. */
+export const BEAT_MS = 1_000;
+const BEATS_PER_TIMEOUT = 4;
+
+export interface Beats {
+  /** What Temporal is shown from the next beat on. */
+  report(progress: JsonObject): void;
+  stop(): void;
+}
+
+/** Tells Temporal that the attempt lives, from before its claim to after its commit: a database that is slow to answer must not
+ *  look like a dead worker, or healthy items would be counted as crashed, and in the end as poison. */
+export function startBeats(input: StageInput): Beats {
+  const context = Context.current();
+  let latest: JsonObject | undefined;
+  // A local activity has no heartbeat.
+  if (context.info.isLocal) return { report: () => undefined, stop: () => undefined };
+  const every = Math.min(BEAT_MS, input.beatsMs / BEATS_PER_TIMEOUT);
+  const timer = setInterval(() => {
+    context.heartbeat(latest);
+  }, every);
+  return {
+    report(progress) {
+      latest = progress;
+    },
+    stop() {
+      clearInterval(timer);
+    },
+  };
+}
