@@ -1,5 +1,6 @@
 import type { Diagnosis, Hold, ItemFacts, RunningTask, WaitingTask } from './diagnosis.js';
 import type { RestReason } from './pipeline.js';
+import type { Verdict } from './rescue-budget.js';
 
 /** One function per reason: its sentence, filled with facts, the evidence, and what comes next. */
 
@@ -77,23 +78,43 @@ export function startLost(item: ItemFacts, now: Date): Diagnosis {
   };
 }
 
-export function workflowClosed(item: ItemFacts, now: Date): Diagnosis {
-  const when = item.runEndedAt ? `${ageOf(item.runEndedAt, now)} ago` : 'without a word';
+interface ClosedRun {
+  now: Date;
+  closedAs: string | undefined;
+  verdict: Verdict;
+}
+
+export function workflowClosed(item: ItemFacts, { now, closedAs, verdict }: ClosedRun): Diagnosis {
   return {
     reason: 'workflow_closed',
-    sentence: `Its run ended ${when}, before the item did.`,
-    evidence: { runEndedAt: item.runEndedAt?.toISOString() ?? null, rescues: item.rescues },
-    nextAction: 'The next sweep rescues it.',
+    sentence: closedSentence(item, now, closedAs),
+    evidence: { runEndedAt: item.runEndedAt?.toISOString() ?? null, closedAs: closedAs ?? null, rescues: item.rescues },
+    nextAction: `The next sweep ${VERDICTS[verdict]}.`,
     nextAt: null,
   };
 }
 
-export function rescueWait(item: ItemFacts, nextRescueAfter: Date): Diagnosis {
+function closedSentence(item: ItemFacts, now: Date, closedAs: string | undefined): string {
+  if (!item.runEndedAt && closedAs === 'never_existed') {
+    return `Temporal knows of no run for it; its last sign of life was ${ageOf(item.beatAt, now)} ago.`;
+  }
+  const when = item.runEndedAt ? `${ageOf(item.runEndedAt, now)} ago` : 'without a word';
+  const how = closedAs === undefined || closedAs === 'never_existed' ? '' : ` (${closedAs})`;
+  return `Its run ended ${when}${how}, before the item did.`;
+}
+
+const VERDICTS = {
+  rescue: 'rescues it',
+  exhaust: 'ends it, for its rescues are spent',
+  park: 'parks it, for it is too old to be driven on unasked',
+} as const satisfies Record<Verdict, string>;
+
+export function rescueWait(item: ItemFacts, nextRescueAfter: Date, verdict: Verdict): Diagnosis {
   return {
     reason: 'rescue_wait',
     sentence: `Its run ended after ${count(item.rescues, 'rescue')}; nothing is done before ${nextRescueAfter.toISOString()}.`,
     evidence: { rescues: item.rescues, nextRescueAfter: nextRescueAfter.toISOString() },
-    nextAction: 'The sweep rescues it, or ends it when its budget is spent.',
+    nextAction: `The first sweep after that ${VERDICTS[verdict]}.`,
     nextAt: nextRescueAfter,
   };
 }
@@ -195,12 +216,24 @@ export function noWorker(item: ItemFacts, now: Date): Diagnosis {
   };
 }
 
-export function backlog(item: ItemFacts, now: Date, engine: 'alive' | 'gone' | 'unknown' | undefined): Diagnosis {
+interface QueueFacts {
+  now: Date;
+  engine: 'alive' | 'gone' | 'unknown' | undefined;
+  pollers: number | undefined;
+  backlog: number | null | undefined;
+}
+
+export function backlog(item: ItemFacts, { now, engine, pollers, backlog: waiting }: QueueFacts): Diagnosis {
   const doubt = engine === 'alive' ? 'its run is alive' : 'whether its run is alive was not asked';
+  const queue =
+    waiting == null || pollers === undefined ? '' : `; ${count(waiting, 'task')} for ${count(pollers, 'worker')}`;
   return {
     reason: 'backlog',
-    sentence: `It waits for a free worker (${doubt}); its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
-    evidence: { state: item.state, beatAt: item.beatAt.toISOString(), engine: engine ?? null },
+    sentence: `It waits for a free worker (${doubt}${queue}); its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
+    evidence: {
+      ...{ state: item.state, beatAt: item.beatAt.toISOString(), engine: engine ?? null },
+      ...{ pollers: pollers ?? null, backlog: waiting ?? null },
+    },
     nextAction: 'The next free worker takes it.',
     nextAt: null,
   };

@@ -1,6 +1,7 @@
 import * as say from './diagnosis-sentences.js';
 import { isAwaits, isRests, stagesIn } from './machine.js';
 import type { Pipeline } from './pipeline.js';
+import { type Verdict, verdictOf } from './rescue-budget.js';
 import { msOf } from './span.js';
 import { DEFAULT_BEATS } from './step.js';
 
@@ -50,6 +51,7 @@ export interface ItemFacts {
   startTries: number;
   runEndedAt: Date | null;
   rescues: number;
+  lastRescueAt: Date | null;
   nextRescueAfter: Date | null;
   pausedUntil: Date | 'infinity' | null;
   pauseReason: string | null;
@@ -102,10 +104,24 @@ export interface Facts {
   hold: Hold | null;
   /** What Temporal says of the run; without it, it was not asked. */
   engine?: 'alive' | 'gone' | 'unknown';
+  /** How a run that is gone ended; `never_existed`: Temporal has never heard of it, or no longer knows. */
+  closedAs?: string;
   /** The failure a live run fails on again and again. */
   wedgedBy?: string;
-  /** Workers that ask the pipeline's task queue for work. */
+  /** Living workers that ask the pipeline's task queue for work. */
   pollers?: number;
+  /** Tasks of all items that wait in that queue; null: not known. */
+  backlog?: number | null;
+}
+
+/** The last time the item moved or beat. A unit's beat is written to its task alone. */
+export function lastSignOf({ item, running }: Pick<Facts, 'item' | 'running'>): Date {
+  return running && running.beatAt > item.beatAt ? running.beatAt : item.beatAt;
+}
+
+/** Temporal lost a run that the row saw begin and never saw end: nothing the item did. */
+export function isLostByEngine({ item, closedAs }: Pick<Facts, 'item' | 'closedAs'>): boolean {
+  return item.started && item.runEndedAt === null && closedAs === 'never_existed';
 }
 
 /** Names the first thing that keeps the item where it is. What a person or the clock must end comes before what only a
@@ -126,19 +142,39 @@ function ofRest({ item, now, pipeline }: Facts): Diagnosis | null {
   return null;
 }
 
-function ofStart({ item, now, engine, pollers }: Facts): Diagnosis | null {
-  if (item.started) return null;
-  if (engine === 'alive') return pollers === 0 ? say.noWorker(item, now) : say.backlog(item, now, engine);
+function ofStart(facts: Facts): Diagnosis | null {
+  const { item, now, engine, wedgedBy } = facts;
+  if (item.started || wasClosed(facts)) return null;
+  if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
+  if (engine === 'alive') return ofQueue(facts);
   if (item.startTries === 0 && isAhead(item.startAfter, now)) return say.startNotDue(item, item.startAfter);
-  return engine === 'unknown' ? say.engineUnreachable(item, now) : say.startLost(item, now);
+  if (engine === 'unknown') return say.engineUnreachable(item, now);
+  return ofPipelineHold(facts) ?? say.startLost(item, now);
 }
 
-function ofRun({ item, now, engine, wedgedBy }: Facts): Diagnosis | null {
+/** A run that closed before it took its first step can't be started again under its id: it needs a rescue. */
+function wasClosed({ engine, closedAs }: Facts): boolean {
+  return engine === 'gone' && closedAs !== undefined && closedAs !== 'never_existed';
+}
+
+function ofRun(facts: Facts): Diagnosis | null {
+  const { item, now, engine, wedgedBy, closedAs } = facts;
   if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
   if (!item.runEndedAt && engine !== 'gone') return null;
+  const held = ofPipelineHold(facts);
+  if (held) return held;
+  // A new run could do nothing, and would cost the item a rescue.
+  if (facts.pollers === 0) return say.noWorker(item, now);
+  const verdict = verdictAt(facts, now);
   return isAhead(item.nextRescueAfter, now)
-    ? say.rescueWait(item, item.nextRescueAfter)
-    : say.workflowClosed(item, now);
+    ? say.rescueWait(item, item.nextRescueAfter, verdictAt(facts, item.nextRescueAfter))
+    : say.workflowClosed(item, { now, closedAs, verdict });
+}
+
+/** What the sweep will do at that time, should nothing change before. */
+function verdictAt(facts: Facts, now: Date): Verdict {
+  if (!facts.pipeline) return 'rescue';
+  return verdictOf(facts.pipeline, facts.item, { now, lastSignAt: lastSignOf(facts), isFree: isLostByEngine(facts) });
 }
 
 function ofWork({ item, now, running, pipeline }: Facts): Diagnosis | null {
@@ -148,17 +184,24 @@ function ofWork({ item, now, running, pipeline }: Facts): Diagnosis | null {
   return silentFrom < now ? say.silentWorker(running, silentFrom, now) : say.running(running, now);
 }
 
-function ofHold({ item, now, hold, waiting }: Facts): Diagnosis | null {
-  if (hold?.kind === 'pause') return say.paused(`The pipeline ${item.pipeline}`, hold.until, hold.reason);
-  if (hold) return say.breakerOpen(item, hold);
+function ofHold(facts: Facts): Diagnosis | null {
+  const { now, waiting } = facts;
+  const held = ofPipelineHold(facts);
+  if (held) return held;
   if (waiting?.isSuspect) return say.suspectWait(waiting);
   return waiting?.error && waiting.retryAt ? say.retrying(waiting, waiting.error, waiting.retryAt, now) : null;
 }
 
+function ofPipelineHold({ item, hold }: Facts): Diagnosis | null {
+  if (!hold) return null;
+  if (hold.kind === 'breaker') return say.breakerOpen(item, hold);
+  return say.paused(`The pipeline ${item.pipeline}`, hold.until, hold.reason);
+}
+
 /** Nothing runs, nothing holds it, and no run has said that it ended. */
-function ofQueue({ item, now, engine, pollers }: Facts): Diagnosis {
+function ofQueue({ item, now, engine, pollers, backlog }: Facts): Diagnosis {
   if (engine === 'unknown') return say.engineUnreachable(item, now);
-  return pollers === 0 ? say.noWorker(item, now) : say.backlog(item, now, engine);
+  return pollers === 0 ? say.noWorker(item, now) : say.backlog(item, { now, engine, pollers, backlog });
 }
 
 /** How long the stage may be silent before its worker counts as frozen. */

@@ -1,61 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  diagnose,
-  type Facts,
-  type ItemFacts,
-  REASONS,
-  type RunningTask,
-  type WaitingTask,
-} from '../../src/core/diagnosis.js';
-import { definePipeline, stage } from '../../src/core/pipeline.js';
-
-const table = definePipeline({
-  name: 'sample',
-  start: 'waiting',
-  sweep: { every: '5m', staleAfter: '3m', stuckAfter: '5m' },
-  rescue: { budget: 3, backoff: ['3m'], budgetResetAfter: '24h', oldestRescued: '7d', exhausted: 'failed' },
-  cancelled: 'failed',
-  states: {
-    waiting: { rests: 'awaiting_upload', then: { uploaded: 'queued' } },
-    queued: { rests: 'backlog', then: { claimed: 'working' } },
-    working: {
-      does: [
-        stage('read', { tries: 3, within: '1m', beats: '10s', spent: { move: 'failed' } }),
-        stage('write', { tries: 3, within: '1m', spent: { move: 'failed' } }),
-      ],
-      then: { done: 'review' },
-    },
-    review: { awaits: 'reviewer', then: { accept: 'resting', refuse: 'failed' } },
-    resting: { rests: 'not_due', then: { picked: 'finished' } },
-    finished: { ends: 'done' },
-    failed: { ends: 'failed' },
-  },
-});
-
-const now = new Date('2026-03-01T12:00:00.000Z');
-
-/** A time this many seconds before now; negative ones lie ahead. */
-function ago(seconds: number): Date {
-  return new Date(now.getTime() - seconds * 1_000);
-}
-
-const live: ItemFacts = {
-  pipeline: 'sample',
-  state: 'working',
-  beatAt: ago(1),
-  started: true,
-  startAfter: ago(60),
-  startTries: 0,
-  runEndedAt: null,
-  rescues: 0,
-  nextRescueAfter: null,
-  pausedUntil: null,
-  pauseReason: null,
-  parkedAt: null,
-  parkedWhy: null,
-  endedAt: null,
-  endReason: null,
-};
+import { diagnose, REASONS, type RunningTask, type WaitingTask } from '../../src/core/diagnosis.js';
+import { ago, facts, type Given } from '../support/item-facts.js';
 
 const task: RunningTask = {
   ...{ stage: 'read', unit: '', attempt: 2, worker: 'worker-1' },
@@ -66,20 +11,6 @@ const failed: WaitingTask = {
   ...{ stage: 'read', unit: '', attempt: 1, crashes: 0, isSuspect: false, retryAt: ago(-20) },
   error: { class: 'NETWORK_ERROR', message: 'hung up' },
 };
-
-type Given = Partial<Omit<Facts, 'item'>> & { item?: Partial<ItemFacts> };
-
-function look({ item, ...rest }: Given) {
-  return diagnose({
-    now,
-    pipeline: table,
-    running: null,
-    waiting: null,
-    hold: null,
-    ...rest,
-    item: { ...live, ...item },
-  });
-}
 
 interface Case {
   name: string;
@@ -224,8 +155,84 @@ const cases: Case[] = [
     given: { item: { runEndedAt: ago(5), rescues: 1, nextRescueAfter: ago(-60) } },
     reason: 'rescue_wait',
     says: 'Its run ended after 1 rescue; nothing is done before 2026-03-01T12:01:00.000Z.',
-    next: 'The sweep rescues it, or ends it when its budget is spent.',
+    next: 'The first sweep after that rescues it.',
     at: ago(-60),
+  },
+  {
+    name: 'left by its run after its last rescue',
+    given: { item: { runEndedAt: ago(5), rescues: 3, lastRescueAt: ago(60), nextRescueAfter: ago(-60) } },
+    reason: 'rescue_wait',
+    says: 'Its run ended after 3 rescues; nothing is done before 2026-03-01T12:01:00.000Z.',
+    next: 'The first sweep after that ends it, for its rescues are spent.',
+    at: ago(-60),
+  },
+  {
+    name: 'out of rescues, and the last window has passed',
+    given: { item: { rescues: 3, lastRescueAt: ago(600), beatAt: ago(600) }, engine: 'gone', closedAs: 'terminated' },
+    reason: 'workflow_closed',
+    says: 'Its run ended without a word (terminated), before the item did.',
+    next: 'The next sweep ends it, for its rescues are spent.',
+    at: null,
+  },
+  {
+    name: 'silent for longer than anything is rescued',
+    given: { item: { beatAt: ago(8 * 86_400) }, engine: 'gone', closedAs: 'timed_out' },
+    reason: 'workflow_closed',
+    says: 'Its run ended without a word (timed_out), before the item did.',
+    next: 'The next sweep parks it, for it is too old to be driven on unasked.',
+    at: null,
+  },
+  {
+    name: 'forgotten by Temporal',
+    given: { item: { beatAt: ago(600), rescues: 3 }, engine: 'gone', closedAs: 'never_existed' },
+    reason: 'workflow_closed',
+    says: 'Temporal knows of no run for it; its last sign of life was 10 min ago.',
+    next: 'The next sweep rescues it.',
+    at: null,
+  },
+  {
+    name: 'closed before its first step',
+    given: { item: { started: false, startTries: 1, beatAt: ago(600) }, engine: 'gone', closedAs: 'terminated' },
+    reason: 'workflow_closed',
+    says: 'Its run ended without a word (terminated), before the item did.',
+    next: 'The next sweep rescues it.',
+    at: null,
+  },
+  {
+    name: 'without a run in a pipeline that is paused',
+    given: {
+      item: { runEndedAt: ago(60) },
+      engine: 'gone',
+      hold: { kind: 'pause', key: '', until: 'infinity', reason: 'an upgrade' },
+    },
+    reason: 'paused',
+    says: 'The pipeline sample is paused until somebody resumes it: an upgrade.',
+    next: 'A person must resume it.',
+    at: null,
+  },
+  {
+    name: 'without a run, and without a worker for another',
+    given: { item: { runEndedAt: ago(60), beatAt: ago(60) }, engine: 'gone', pollers: 0 },
+    reason: 'no_worker',
+    says: 'No worker of sample asks for work; its last sign of life was 60 s ago.',
+    next: 'A person must start a worker; it then goes on by itself.',
+    at: null,
+  },
+  {
+    name: 'behind others in the queue',
+    given: { item: { beatAt: ago(120) }, engine: 'alive', pollers: 2, backlog: 31 },
+    reason: 'backlog',
+    says: 'It waits for a free worker (its run is alive; 31 tasks for 2 workers); its last sign of life was 2 min ago.',
+    next: 'The next free worker takes it.',
+    at: null,
+  },
+  {
+    name: 'not started, on a run that cannot run',
+    given: { item: { started: false }, engine: 'alive', wedgedBy: 'no such workflow type' },
+    reason: 'wedged',
+    says: 'Its run fails again and again before it can do anything: no such workflow type.',
+    next: 'A person must mend the cause and retry it.',
+    at: null,
   },
   {
     name: 'stuck on a run that cannot run',
@@ -370,7 +377,7 @@ const cases: Case[] = [
 
 describe('the diagnosis of an item', () => {
   it.each(cases)('that is $name: $reason', ({ given, reason, says, next, at }) => {
-    const diagnosis = look(given);
+    const diagnosis = diagnose(facts(given));
     expect(diagnosis).toMatchObject({ reason, sentence: says, nextAction: next });
     expect(diagnosis.nextAt).toEqual(at);
     expect(Object.keys(diagnosis.evidence).length).toBeGreaterThan(0);
@@ -381,12 +388,12 @@ describe('the diagnosis of an item', () => {
   });
 
   it('never counts an age below zero, should a beat be newer than the moment of the look', () => {
-    expect(look({ running: { ...task, beatAt: ago(-5) } }).sentence).toContain('0.0 s ago');
+    expect(diagnose(facts({ running: { ...task, beatAt: ago(-5) } })).sentence).toContain('0.0 s ago');
   });
 
   it('carries evidence that JSON can carry', () => {
     for (const { given } of cases) {
-      const { evidence } = look(given);
+      const { evidence } = diagnose(facts(given));
       expect(JSON.parse(JSON.stringify(evidence))).toEqual(evidence);
     }
   });

@@ -1,0 +1,31 @@
+import type { Facts } from './diagnosis.js';
+
+/** What Temporal said of a run; null: it did not answer. */
+type RunAnswer = { is: 'alive'; wedgedBy: string | null } | { is: 'gone'; how: string } | null;
+
+export function engineFacts(answer: RunAnswer): Pick<Facts, 'engine' | 'wedgedBy' | 'closedAs'> {
+  if (!answer) return { engine: 'unknown' };
+  if (answer.is === 'gone') return { engine: 'gone', closedAs: answer.how };
+  return { engine: 'alive', ...(answer.wedgedBy !== null && { wedgedBy: answer.wedgedBy }) };
+}
+
+/** A poll lasts a minute at most, so who lives has asked again since, give or take a little. */
+const POLL_MS = 75_000;
+
+interface Poller {
+  identity: string;
+  seenAt: Date;
+}
+
+/** How many workers really ask for work. Temporal lists a poller for minutes after it died; our registry knows better, where
+ *  it knows the worker at all. */
+export function livingPollers(
+  pollers: readonly Poller[],
+  registered: ReadonlyMap<string, { isPresent: boolean }>,
+  now: Date,
+): number {
+  const living = pollers.filter(
+    ({ identity, seenAt }) => registered.get(identity)?.isPresent ?? now.getTime() - seenAt.getTime() < POLL_MS,
+  );
+  return new Set(living.map((each) => each.identity)).size;
+}
