@@ -8,7 +8,8 @@ export interface Edge {
   trigger: string;
   via: Via;
 }
-export type Via = 'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | 'pause' | 'resume';
+export type Via =
+  'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | 'pause' | 'resume' | 'park';
 
 export function isDoes(row: StateRow): row is DoesRow {
   return 'does' in row;
@@ -157,11 +158,11 @@ export function edgesOf(pipeline: Pipeline): Edge[] {
 }
 
 /** Whether the table allows this move. A retry from a chosen state is no arrow of the diagram: it begins a new visit; a
- *  pause and a resume stay where they are, and so may a rescue. */
+ *  pause, a resume and parking stay where they are, and so may a rescue. */
 export function isLegalMove(pipeline: Pipeline, { from, to, via }: Pick<Edge, 'from' | 'to' | 'via'>): boolean {
   const row = rowOf(pipeline, from);
   if (via === 'retry') return retryStates(pipeline).includes(to) && isRetryable(row);
-  if (via === 'pause' || via === 'resume') return from === to && !isEnd(row);
+  if (via === 'pause' || via === 'resume' || via === 'park') return from === to && !isEnd(row);
   if (via === 'rescue') return to === rescuedState(pipeline, from) && !isEnd(row);
   return edgesOf(pipeline).some((edge) => edge.from === from && edge.to === to && edge.via === via);
 }

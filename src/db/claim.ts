@@ -9,6 +9,7 @@ import { inTransaction, prepared } from './client.js';
 import { countCrash, type Found, mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS, type TaskRow } from './crash.js';
 import { type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
 import { stepOf, WORKER } from './next-step.js';
+import { markCrashMoving, movingStatement } from './receipts.js';
 import { recordTransition } from './transition.js';
 
 export type Claim =
@@ -67,11 +68,16 @@ async function claimAtOnce(
   const { state, epoch, claimId, token, worker, scheduledAt } = attempt;
   const values = [...taskKey(attempt), state, epoch, pipeline.name, claimId, token, worker, scheduledAt];
   const isFirst = single.length + spread.length === 0;
-  const kind = attempt.unit === '' ? 'stage' : 'unit';
+  const kind = kindOf(attempt);
   const [taken] = isFirst
     ? await prepared<Granted>(pool, CLAIM[kind].first, values)
     : await prepared<Granted>(pool, CLAIM[kind].later, [...values, single, spread]);
   return taken;
+}
+
+function kindOf({ unit, epoch }: Attempt): keyof typeof CLAIM {
+  if (unit !== '') return 'unit';
+  return epoch > 1 ? 'rescuedStage' : 'stage';
 }
 
 /** Whether every stage before has ended. Asked because the table may have changed since the run was told its step: a stage
@@ -114,11 +120,20 @@ const MARK = `, mark AS (
       UPDATE items SET started = true, wake_after = NULL, wake_tries = 0, beat_at = now() FROM item, task
       WHERE items.id = item.id AND (NOT item.started OR item.wake_after IS NOT NULL)
     )`;
+/** A rescued item's first claim completes the receipt. First runs, which have none, are spared the look. */
+const MARK_MOVING = `${MARK}, moving AS (
+      ${movingStatement('(SELECT item.id FROM item, task WHERE NOT item.started)', '$6')}
+    )`;
 const LATER = isTurn('$12', '$13');
 const CLAIM = {
-  stage: { first: claimStatement('FOR NO KEY UPDATE', MARK), later: claimStatement('FOR NO KEY UPDATE', MARK, LATER) },
-  unit: { first: claimStatement('FOR SHARE', ''), later: claimStatement('FOR SHARE', '', LATER) },
+  stage: claimStatements('FOR NO KEY UPDATE', MARK),
+  rescuedStage: claimStatements('FOR NO KEY UPDATE', MARK_MOVING),
+  unit: claimStatements('FOR SHARE', ''),
 } as const;
+
+function claimStatements(lock: string, mark: string): { first: string; later: string } {
+  return { first: claimStatement(lock, mark), later: claimStatement(lock, mark, LATER) };
+}
 
 async function claimCarefully(
   transaction: Sql,
@@ -130,7 +145,7 @@ async function claimCarefully(
   if (!item || item.epoch !== attempt.epoch || item.endedAt) return { answer: 'superseded' };
   const isHere = earlier && isAt(pipeline, item, attempt) && (await isItsTurn(transaction, attempt, earlier));
   if (!isHere) return { answer: 'done', step: await stepOf(transaction, pipeline, item) };
-  await markSeen(transaction, item.id);
+  await markSeen(transaction, item);
   const before = await lockTask(transaction, attempt);
   // Asked again because the answer was lost: it holds the task already, whatever has happened since.
   if (before.status === 'running' && before.claimId === attempt.claimId) return granted(attempt, item, before);
@@ -216,6 +231,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   );
   const [taken] = rows;
   if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
+  if (suspect) await markCrashMoving(transaction, attempt);
   return granted(attempt, item, taken);
 }
 

@@ -2,10 +2,12 @@ import type pg from 'pg';
 import { AppError } from '../core/errors.js';
 import { isAwaits, isEnd, rescuedState, retryStates, rowOf, targetOf, triggerOf } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
-import { msOf } from '../core/span.js';
+import { backoffMs, rescuesCounted } from '../core/rescue-budget.js';
 import type { Sql } from '../ports/sql.js';
 import { inTransaction } from './client.js';
 import { type ItemRow, lockItem } from './item-row.js';
+import { type Cause, writeReceipt } from './receipts.js';
+import { causeOf } from './stuck-facts.js';
 import { type Actor, type Expected, type Move, recordTransition } from './transition.js';
 
 /** What a person asks of an item. Each is one transaction that looks, decides, stores and answers, whether Temporal is there
@@ -42,32 +44,42 @@ export async function cancelItem(pool: pg.Pool, find: FindPipeline, request: Req
   });
 }
 
+/** What whoever gives up on an item, or drives it on, decided by. */
+export interface Seen {
+  /** Of two that saw the same run, one wins. */
+  seen?: number;
+  /** Of two that saw the same row: also whoever paused or moved it since wins. */
+  seenVersion?: number;
+  /** Why it had stopped; without it, what its row says. */
+  cause?: Cause;
+}
+
 /** Drives an item on where it stands: the same visit, so finished tasks stay, and unfinished ones get their tries back.
- *  `seen` is the epoch the caller decided on: of two rescuers one wins. */
+ *  `isFree`: what stopped it was not its doing, and does not count in its budget. */
 export async function rescueItem(
   pool: pg.Pool,
   find: FindPipeline,
-  request: Request & { seen?: number },
+  request: Request & Seen & { isFree?: boolean },
 ): Promise<Changed> {
   return change(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'rescued');
-    if (request.seen !== undefined && request.seen !== item.epoch)
-      throw elsewhere(item, 'was rescued by somebody else');
+    assertAsSeen(item, request);
+    const cause = request.cause ?? (await causeOf(transaction, pipeline, item));
+    await writeReceipt(transaction, { item, epoch: item.epoch + 1, cause, actor: request.actor, result: 'waiting' });
     await transaction.query(
       `UPDATE tasks SET errors = 0, rescues = rescues + 1, retry_at = NULL, scheduled_at = NULL
        WHERE item_id = $1 AND visit = $2 AND status = ANY (ARRAY['waiting', 'running'])`,
       [item.id, item.visit],
     );
-    const { backoff } = pipeline.rescue;
-    const wait = backoff[Math.min(item.rescues, backoff.length - 1)];
+    const before = rescuesCounted(pipeline, item, item.now);
     return {
       from: item.state,
       to: rescuedState(pipeline, item.state),
       via: 'rescue',
       trigger: 'rescue',
       actor: request.actor,
-      metadata: reasonOf(request),
-      rescueAgainAfterMs: wait ? msOf(wait) : 0,
+      metadata: { ...reasonOf(request), stopped: cause.reason, sentence: cause.sentence },
+      rescue: { count: request.isFree ? before : before + 1, againAfterMs: backoffMs(pipeline, before) },
     };
   });
 }
@@ -182,7 +194,7 @@ async function isDecided(transaction: Sql, request: Request & { id: string; outc
 /** What to do with the locked item; null: it is done already. */
 type Decide = (pipeline: Pipeline, item: ItemRow, transaction: Sql) => Move | null | Promise<Move | null>;
 
-async function change(pool: pg.Pool, find: FindPipeline, request: Request, decide: Decide): Promise<Changed> {
+export async function change(pool: pg.Pool, find: FindPipeline, request: Request, decide: Decide): Promise<Changed> {
   try {
     return await inTransaction(pool, (transaction) => changeLocked(transaction, find, request, decide));
   } catch (error) {
@@ -233,8 +245,13 @@ function assertRetryState(pipeline: Pipeline, state: string): void {
   });
 }
 
-function assertLive(pipeline: Pipeline, item: ItemRow, wanted: string): void {
+export function assertLive(pipeline: Pipeline, item: ItemRow, wanted: string): void {
   if (isEnd(rowOf(pipeline, item.state))) throw elsewhere(item, `has ended and can't be ${wanted}`);
+}
+
+export function assertAsSeen(item: ItemRow, { seen, seenVersion }: Seen): void {
+  if (seen !== undefined && seen !== item.epoch) throw elsewhere(item, 'was rescued by somebody else');
+  if (seenVersion !== undefined && seenVersion !== item.version) throw elsewhere(item, 'has changed since it was seen');
 }
 
 function elsewhere(item: ItemRow, why: string): AppError {

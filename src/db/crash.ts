@@ -2,6 +2,7 @@ import { exhaustedState } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Sql } from '../ports/sql.js';
 import { type Attempt, taskKey } from './attempt.js';
+import { raiseExhausted } from './exhausted-event.js';
 import type { ItemRow } from './item-row.js';
 import { recordTransition, SYSTEM } from './transition.js';
 
@@ -51,13 +52,43 @@ export async function countCrash(
     `WITH task AS (
        UPDATE tasks SET status = 'waiting', fence = fence + 1, crashes = $5, sole_crashes = $6, suspect = false, token = NULL
        WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
-     )
+     ), receipt AS (${RECEIPT})
      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
      SELECT item_id, $9, visit, stage, unit, attempt, $8::int, worker, started_at, 'crash', 'SCAN_TIMEOUT', $7 FROM task`,
-    [...taskKey(attempt), crashes, soleCrashes, message, before.fence, pipeline.name],
+    [
+      ...[...taskKey(attempt), crashes, soleCrashes, message, before.fence, pipeline.name],
+      ...[item.state, item.epoch, receiptResult(crashes, soleCrashes)],
+    ],
   );
   if (soleCrashes < POISON_CRASHES) return { ...before, status: 'waiting', crashes, soleCrashes, suspect: false };
 
+  await endPoisoned(transaction, pipeline, { item, attempt, before }, crashes);
+  return 'poison';
+}
+
+/** What the watcher knew of the worker's death is when it was seen; of one that fell silent, this claim is the first to know.
+ *  A suspect may have to wait still: the claim that runs it completes its receipt. */
+const RECEIPT = `
+       INSERT INTO receipts (item_id, pipeline, state, visit, epoch, stage, unit, reason, sentence, last_sign_at, seen_at, acted_at,
+         moving_at, stages_again, actor, actor_type, result)
+       SELECT t.item_id, $9, $10::text, t.visit, $11::int, t.stage, t.unit,
+         CASE WHEN COALESCE(w.seen_gone_at, w.died_at) IS NULL THEN 'silent_worker' ELSE 'worker_died' END, $7,
+         COALESCE(t.beat_at, t.started_at, now()), COALESCE(w.seen_gone_at, w.died_at, now()), now(),
+         CASE WHEN $12::text = 'moving' THEN now() END, ARRAY[t.stage], 'system', 'system', $12::text
+       FROM task t LEFT JOIN workers w ON w.id = t.worker`;
+
+function receiptResult(crashes: number, soleCrashes: number): 'moving' | 'waiting' | 'poison' {
+  if (soleCrashes >= POISON_CRASHES) return 'poison';
+  return crashes >= SUSPECT_CRASHES ? 'waiting' : 'moving';
+}
+
+async function endPoisoned(
+  transaction: Sql,
+  pipeline: Pipeline,
+  { item, attempt }: Found,
+  crashes: number,
+): Promise<void> {
+  const message = `${attempt.stage} brought down ${String(POISON_CRASHES)} workers as their only suspect`;
   const expected = { itemId: item.id, state: item.state, visit: item.visit, epoch: item.epoch };
   await recordTransition(transaction, pipeline, expected, {
     from: item.state,
@@ -67,13 +98,9 @@ export async function countCrash(
     actor: SYSTEM,
     reason: 'POISON',
     metadata: { stage: attempt.stage, unit: attempt.unit, crashes },
-    error: {
-      class: 'UNKNOWN',
-      message: `${attempt.stage} brought down ${String(POISON_CRASHES)} workers as their only suspect`,
-      stage: attempt.stage,
-    },
+    error: { class: 'UNKNOWN', message, stage: attempt.stage },
   });
-  return 'poison';
+  await raiseExhausted(transaction, item, { reason: 'POISON', sentence: `${message}.` });
 }
 
 /** Whether this worker runs no other suspect. The lock keeps two suspects from being let in at once. */

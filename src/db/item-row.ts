@@ -1,5 +1,6 @@
 import type { ErrorClass } from '../core/error-class.js';
 import type { Sql } from '../ports/sql.js';
+import { markRescueMoving } from './receipts.js';
 
 /** The columns of `items` that decisions are made on. */
 export interface ItemRow {
@@ -12,10 +13,13 @@ export interface ItemRow {
   version: number;
   started: boolean;
   rescues: number;
+  lastRescueAt: Date | null;
   allowPartial: boolean;
   pausedForMs: number | null;
   errorClass: ErrorClass | null;
   endedAt: Date | null;
+  /** By the database's clock. */
+  now: Date;
 }
 
 /** A pause without an end: as long as the longest timer that makes sense; the run asks again then. */
@@ -29,7 +33,7 @@ export function msUntil(time: string): string {
 
 const ITEM_COLUMNS = `
   id, pipeline, owner, state, visit, epoch, version, started, rescues, allow_partial AS "allowPartial",
-  error_class AS "errorClass", ended_at AS "endedAt",
+  last_rescue_at AS "lastRescueAt", error_class AS "errorClass", ended_at AS "endedAt", now() AS now,
   CASE WHEN paused_until > now() THEN ${msUntil('paused_until')} END AS "pausedForMs"`;
 
 /** Locks the item before anything else of it is looked at; every transaction of the spine begins so. */
@@ -42,10 +46,11 @@ export async function lockItem(transaction: Sql, itemId: string): Promise<ItemRo
 }
 
 /** The item's run has looked at its row: it is started, and need not be woken for what the row says now. */
-export async function markSeen(transaction: Sql, itemId: string): Promise<void> {
+export async function markSeen(transaction: Sql, item: ItemRow): Promise<void> {
   await transaction.query(
     `UPDATE items SET started = true, wake_after = NULL, wake_tries = 0
      WHERE id = $1 AND (NOT started OR wake_after IS NOT NULL)`,
-    [itemId],
+    [item.id],
   );
+  if (!item.started && item.epoch > 1) await markRescueMoving(transaction, item);
 }

@@ -35,7 +35,7 @@ export async function nextStep(
   return inTransaction(pool, async (transaction) => {
     const item = await lockItem(transaction, run.itemId);
     if (!item || item.epoch !== run.epoch) return { do: 'end', why: 'superseded' };
-    await markSeen(transaction, item.id);
+    await markSeen(transaction, item);
     return stepOf(transaction, pipeline, item);
   });
 }

@@ -30,8 +30,8 @@ export interface Move {
   /** Why it ended, in the word its owner sees: CANCELLED, POISON, … */
   reason?: string;
   error?: ItemError;
-  /** Of a rescue: how long nothing more is done after it. */
-  rescueAgainAfterMs?: number;
+  /** Of a rescue: how many there were, counting this one, and how long nothing more is done after it. */
+  rescue?: { count: number; againAfterMs: number };
   /** Of a pause: until when. */
   pausedUntil?: Date | 'infinity';
 }
@@ -96,20 +96,33 @@ function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] 
     return [...all, `paused_until = ${p.add(move.pausedUntil)}`, `pause_reason = ${p.add(move.reason)}`, wakes()];
   }
   if (move.via === 'resume') return [...all, ...NOT_PAUSED, wakes()];
+  // The dispatcher must not start what only a person drives on.
+  if (move.via === 'park')
+    return [...all, 'parked_at = now()', `parked_why = ${p.add(move.reason)}`, 'start_after = NULL'];
 
   all.push(`state = ${p.add(move.to)}`, 'entered_at = now()', 'beat_at = now()');
-  all.push(
-    `error_class = ${p.add(move.error?.class ?? null)}`,
-    `error_message = ${p.add(move.error ? storableText(move.error.message) : null)}`,
-    `error_stage = ${p.add(move.error?.stage ?? null)}`,
-  );
+  if (move.error !== undefined || !keepsError(move.via)) all.push(...errorOf(move, p));
   const ends = isEnd(rowOf(pipeline, move.to));
   if (ends) all.push(...endingOf(move, p));
   if (beginsRun(move.via, ends)) all.push(...newRunOf(pipeline, move.to));
   if (move.via === 'rescue') all.push(...rescueOf(move, p));
+  if (move.via === 'exhaustion' && !ends) all.push(...NO_RESCUES);
   if (beginsVisit(move.via)) all.push(...newVisitOf());
   if (concernsRun(move, ends)) all.push(wakes());
   return all;
+}
+
+/** A rescue has not made up for the last error yet, and an item that is given up shows what it failed with. */
+function keepsError(via: Via): boolean {
+  return via === 'rescue' || via === 'exhaustion';
+}
+
+function errorOf({ error }: Move, p: Parameters): string[] {
+  return [
+    `error_class = ${p.add(error?.class ?? null)}`,
+    `error_message = ${p.add(error ? storableText(error.message) : null)}`,
+    `error_stage = ${p.add(error?.stage ?? null)}`,
+  ];
 }
 
 /** Whether the move takes the item's running tasks from their attempts, whose commits it makes impossible. */
@@ -164,24 +177,19 @@ function newRunOf(pipeline: Pipeline, to: string): string[] {
   ];
 }
 
-function rescueOf(move: Move, p: Parameters): string[] {
+function rescueOf({ rescue }: Move, p: Parameters): string[] {
   return [
-    'rescues = i.rescues + 1',
+    rescue ? `rescues = ${p.add(rescue.count)}` : 'rescues = i.rescues + 1',
     'last_rescue_at = now()',
-    `next_rescue_after = now() + ${p.add(move.rescueAgainAfterMs ?? 0)} * interval '1 millisecond'`,
+    `next_rescue_after = now() + ${p.add(rescue?.againAfterMs ?? 0)} * interval '1 millisecond'`,
   ];
 }
 
+/** Whoever takes it up from here begins with a whole budget. */
+const NO_RESCUES = ['rescues = 0', 'last_rescue_at = NULL', 'next_rescue_after = NULL'];
+
 function newVisitOf(): string[] {
-  return [
-    'visit = i.visit + 1',
-    'rescues = 0',
-    'last_rescue_at = NULL',
-    'next_rescue_after = NULL',
-    'ended_at = NULL',
-    'end_reason = NULL',
-    ...NOT_PAUSED,
-  ];
+  return ['visit = i.visit + 1', ...NO_RESCUES, 'ended_at = NULL', 'end_reason = NULL', ...NOT_PAUSED];
 }
 
 /** Whether somebody other than the run made this move, so that the run has to be told. */

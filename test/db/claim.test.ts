@@ -303,7 +303,8 @@ describe('claims of units', () => {
         const answer = await hand.claim(id, where);
         if (answer.answer !== 'run') return;
         await beatTask(spine.limited, answer.claimed, { unit });
-        if ('step' in (await hand.finish(answer.claimed))) finished += 1;
+        if ('refused' in (await hand.finish(answer.claimed))) return;
+        finished += 1;
         if (finished === 30) await cancelItem(spine.limited, find, { itemId: id, actor: ROOT });
       }
     }
