@@ -34,7 +34,7 @@ async function askIfInDoubt(deps: ReaderDeps, view: ItemView, pipeline: Pipeline
   const lastSign = Math.max(item.beatAt.getTime(), running?.beatAt.getTime() ?? 0);
   if (item.endedAt || now.getTime() - lastSign < ASK_AFTER_MS) return {};
   if (!IN_DOUBT.includes(diagnose({ ...view, pipeline }).reason)) return {};
-  return askEngine(deps.engine, { pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
+  return askEngine(deps, { pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
 }
 
 /** The little that who-may-do-what is decided on, of an item that the caller may see. */

@@ -19,8 +19,9 @@ export function retryDecision(facts: Facts, look?: RunLook): 'rescue' | 'refuse'
 }
 
 /** What the engine said, as a diagnosis takes it. */
-export function engineFactsOf(look: RunLook): Pick<Facts, 'engine' | 'wedgedBy'> {
-  if (look.is !== 'alive' || look.wedgedBy === null) return { engine: look.is };
+export function engineFactsOf(look: RunLook): Pick<Facts, 'engine' | 'wedgedBy' | 'closedAs'> {
+  if (look.is === 'gone') return { engine: 'gone', closedAs: look.how };
+  if (look.is === 'unknown' || look.wedgedBy === null) return { engine: look.is };
   return { engine: 'alive', wedgedBy: look.wedgedBy };
 }
 

@@ -191,6 +191,7 @@ describe('what Temporal says of an item', () => {
     const { id } = await submit(api, ALICE);
     await claim(api, id, 'FIRST', 'first');
     api.engine.status = { is: 'gone', how: 'terminated' };
+    api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 0, oldestMs: null };
     expect((await show(api, id)).diagnosis.reason).toBe('running');
     await age(api, id);
     expect((await show(api, id)).diagnosis.reason).toBe('workflow_closed');
@@ -200,6 +201,7 @@ describe('what Temporal says of an item', () => {
     const { id } = await submit(api, ALICE);
     await commit(api, await claim(api, id, 'FIRST', 'first'), { is: 'done', outcome: 'done' });
     await age(api, id);
+    api.engine.queueStatus = { pollers: [], backlog: 0, oldestMs: null };
     expect((await show(api, id)).diagnosis).toMatchObject({ reason: 'no_worker', evidence: { pollers: 0 } });
     api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 3, oldestMs: 10 };
     expect((await show(api, id)).diagnosis).toMatchObject({ reason: 'backlog', evidence: { engine: 'alive' } });

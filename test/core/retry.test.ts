@@ -12,7 +12,15 @@ function facts(item: Partial<ItemFacts>, running: Partial<RunningTask> | null = 
     pipeline: canary,
     item: {
       ...{ pipeline: 'canary', state: 'FIRST', beatAt: ago(60_000), started: true, startAfter: null, startTries: 0 },
-      ...{ runEndedAt: null, rescues: 0, nextRescueAfter: null, pausedUntil: null, pauseReason: null, parkedAt: null },
+      ...{
+        runEndedAt: null,
+        rescues: 0,
+        lastRescueAt: null,
+        nextRescueAfter: null,
+        pausedUntil: null,
+        pauseReason: null,
+        parkedAt: null,
+      },
       ...{ parkedWhy: null, endedAt: null, endReason: null },
       ...item,
     },
@@ -61,7 +69,7 @@ describe('a retry that a person asks for', () => {
     expect([alive, wedged, gone, unknown].map(engineFactsOf)).toEqual([
       { engine: 'alive' },
       { engine: 'alive', wedgedBy: 'boom' },
-      { engine: 'gone' },
+      { engine: 'gone', closedAs: 'terminated' },
       { engine: 'unknown' },
     ]);
   });

@@ -1,17 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { engineFacts, livingPollers } from '../../src/core/engine-facts.js';
+import { livingPollers } from '../../src/core/living-pollers.js';
 import { ago, now } from '../support/item-facts.js';
-
-describe('what Temporal said of a run', () => {
-  it.each([
-    [null, { engine: 'unknown' }],
-    [{ is: 'alive', wedgedBy: null } as const, { engine: 'alive' }],
-    [{ is: 'alive', wedgedBy: 'no such type' } as const, { engine: 'alive', wedgedBy: 'no such type' }],
-    [{ is: 'gone', how: 'timed_out' } as const, { engine: 'gone', closedAs: 'timed_out' }],
-  ])('%j is the fact %j', (answer, fact) => {
-    expect(engineFacts(answer)).toEqual(fact);
-  });
-});
 
 describe('the workers that ask for work', () => {
   const polled = (identity: string, secondsAgo: number) => ({ identity, seenAt: ago(secondsAgo) });

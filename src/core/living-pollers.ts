@@ -1,14 +1,3 @@
-import type { Facts } from './diagnosis.js';
-
-/** What Temporal said of a run; null: it did not answer. */
-type RunAnswer = { is: 'alive'; wedgedBy: string | null } | { is: 'gone'; how: string } | null;
-
-export function engineFacts(answer: RunAnswer): Pick<Facts, 'engine' | 'wedgedBy' | 'closedAs'> {
-  if (!answer) return { engine: 'unknown' };
-  if (answer.is === 'gone') return { engine: 'gone', closedAs: answer.how };
-  return { engine: 'alive', ...(answer.wedgedBy !== null && { wedgedBy: answer.wedgedBy }) };
-}
-
 /** A poll lasts a minute at most, so who lives has asked again since, give or take a little. */
 const POLL_MS = 75_000;
 
