@@ -8,7 +8,7 @@ const layers = {
   workflows: { from: ['core'], typesFrom: ['activities'], packages: ['@temporalio/workflow'] },
   ports: { from: [], typesFrom: ['core', 'pipelines'] },
   activities: { from: ['core', 'pipelines', 'ports', 'db', 'telemetry'] },
-  adapters: { from: ['ports', 'core/errors'] },
+  adapters: { from: ['ports', 'core/errors', 'core/mail-address'] },
   db: { from: ['core', 'pipelines'], typesFrom: ['ports'] },
   temporal: { from: ['core', 'ports'] },
   telemetry: { from: ['core', 'pipelines'] },

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
-import { isSpan, type Span } from './core/span.js';
+import { isMailAddress } from './core/mail-address.js';
+import { isSpan, msOf, type Span } from './core/span.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Settings = z.output<typeof settings>;
@@ -24,7 +25,17 @@ export const EXIT_CONFIG = 78;
 const PIPELINES = ['canary'] as const;
 
 /** Their values are never printed. */
-const SECRETS = new Set(['DATABASE_URL', 'DATABASE_DIRECT_URL', 'TEMPORAL_API_KEY', 'JWT_SECRET']);
+const SECRETS = new Set([
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'TEMPORAL_API_KEY',
+  'JWT_SECRET',
+  // Whoever knows the address of an incoming webhook may post to it.
+  'NOTIFY_WEBHOOK_URL',
+  'NOTIFY_WEBHOOK_SECRET',
+  'SLACK_WEBHOOK_URL',
+  'SMTP_URL',
+]);
 
 function text(expected: string, test: (value: string) => boolean) {
   return z.string().refine(test, { error: expected });
@@ -50,6 +61,19 @@ function oneOf<const Value extends string>(...values: Value[]) {
 
 const postgresUrl = url('a URL such as postgresql://user:password@host:5432/database', 'postgres:', 'postgresql:');
 
+const webUrl = url('a URL that starts with https:// or http://', 'https:', 'http:');
+
+/** What the Standard Webhooks libraries take: 24 to 64 bytes, as the standard asks for. */
+const webhookSecret = text('whsec_ and the base64 of 24 to 64 random bytes', (value) => {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1] ?? '';
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded && bytes.length >= 24 && bytes.length <= 64;
+});
+
+const mailAddresses = text('mail addresses with commas between them, such as ops@example.com', (value) =>
+  value.split(',').every((part) => isMailAddress(part.trim())),
+).transform((value) => value.split(',').map((part) => part.trim()));
+
 const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
 
 const spansText = text('spans of time with commas between them, such as 3m,10m,30m', (value) =>
@@ -68,7 +92,7 @@ const settings = z.object({
   METRICS_PORT: port().optional(),
 
   JWT_SECRET: text('at least 32 characters', (value) => value.length >= 32).optional(),
-  JWT_JWKS_URL: url('a URL that starts with https:// or http://', 'https:', 'http:').optional(),
+  JWT_JWKS_URL: webUrl.optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
 
@@ -86,7 +110,7 @@ const settings = z.object({
   TEMPORAL_CLI_PATH: z.string().optional(),
   TEMPORAL_PORT: port().default(7233),
   TEMPORAL_UI_PORT: port().default(8233),
-  TEMPORAL_UI_URL: url('a URL that starts with https:// or http://', 'https:', 'http:').optional(),
+  TEMPORAL_UI_URL: webUrl.optional(),
 
   WORKERS: whole(0, 64).default(2),
   WORKER_NAME: z.string().optional(),
@@ -96,6 +120,19 @@ const settings = z.object({
   WORKER_GONE_MS: whole(100, 60_000).default(250),
   // What a stage or a request in flight gets to end by itself; container platforms send SIGKILL after 10 to 30 s.
   SHUTDOWN_GRACE_MS: whole(0, 600_000).default(10_000),
+
+  NOTIFY_WEBHOOK_URL: webUrl.optional(),
+  NOTIFY_WEBHOOK_SECRET: webhookSecret.optional(),
+  SLACK_WEBHOOK_URL: webUrl.optional(),
+  NOTIFY_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
+  SMTP_URL: url('a URL such as smtp://user:password@host:587 or smtps://host', 'smtp:', 'smtps:').optional(),
+  SMTP_FROM: text('a mail address, such as unstuck@example.com', isMailAddress).optional(),
+  NOTIFY_EMAIL_TO: mailAddresses.optional(),
+  // Webhook senders wait for 15 to 30 s as a rule, so receivers answer within that.
+  NOTIFY_TIMEOUT_MS: whole(100, 60_000).default(15_000),
+  // With waits that double from 5 s to an hour: half a day, so that a receiver may be away for a night.
+  NOTIFY_TRIES: whole(1, 100).default(20),
+  NOTIFY_FIRST_WAIT: spanText.default('5s'),
 });
 
 const overlay = z.object({
@@ -209,6 +246,15 @@ function configOf(given: Settings, pipelines: Record<(typeof PIPELINES)[number],
       maxActivities: given.WORKER_MAX_ACTIVITIES,
       goneForMs: given.WORKER_GONE_MS,
     },
+    notify: {
+      webhook: { url: given.NOTIFY_WEBHOOK_URL, secret: given.NOTIFY_WEBHOOK_SECRET },
+      slackUrl: given.SLACK_WEBHOOK_URL,
+      smtp: { url: given.SMTP_URL, from: given.SMTP_FROM, to: given.NOTIFY_EMAIL_TO ?? [] },
+      allowPrivate: given.NOTIFY_ALLOW_PRIVATE === 'true',
+      timeoutMs: given.NOTIFY_TIMEOUT_MS,
+      tries: given.NOTIFY_TRIES,
+      firstWaitMs: msOf(given.NOTIFY_FIRST_WAIT),
+    },
     pipelines,
   };
 }
@@ -232,7 +278,21 @@ function contradictionsIn(given: Settings): string[] {
   if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
     problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
   }
-  return [...problems, ...sharedPortsIn(given)];
+  return [...problems, ...halfChannelsIn(given), ...sharedPortsIn(given)];
+}
+
+/** A channel that is set up by half would be silent. */
+function halfChannelsIn(given: Settings): string[] {
+  const needs = [
+    ['NOTIFY_WEBHOOK_SECRET', 'NOTIFY_WEBHOOK_URL', 'so that the receiver can check who sent it'],
+    ['NOTIFY_WEBHOOK_URL', 'NOTIFY_WEBHOOK_SECRET', 'so that there is somebody to send to'],
+    ['SMTP_FROM', 'SMTP_URL', 'so that mail has a sender'],
+    ['SMTP_URL', 'SMTP_FROM', 'so that mail can be sent'],
+    ['SMTP_URL', 'NOTIFY_EMAIL_TO', 'so that mail can be sent'],
+  ] as const;
+  return needs
+    .filter(([needed, by]) => given[by] !== undefined && given[needed] === undefined)
+    .map(([needed, by, why]) => `${needed}: expected beside ${by}, ${why}, got none`);
 }
 
 function sharedPortsIn(given: Settings): string[] {

@@ -95,6 +95,60 @@ describe('in production with a database of its own', () => {
   });
 });
 
+describe('notifications', () => {
+  const secret = `whsec_${Buffer.alloc(32, 'x').toString('base64')}`;
+
+  it('need nothing: without a channel there is the log', () => {
+    expect(loadConfig({}).notify).toMatchObject({
+      allowPrivate: false,
+      tries: 20,
+      firstWaitMs: 5_000,
+      smtp: { to: [] },
+    });
+  });
+
+  it('take several operators', () => {
+    const { smtp } = loadConfig({
+      SMTP_URL: 'smtps://mail.example.com',
+      SMTP_FROM: 'unstuck@example.com',
+      NOTIFY_EMAIL_TO: 'a@example.com, b@example.com',
+    }).notify;
+
+    expect(smtp.to).toEqual(['a@example.com', 'b@example.com']);
+  });
+
+  it.each([
+    [{ NOTIFY_WEBHOOK_URL: 'https://hooks.example.com' }, 'NOTIFY_WEBHOOK_SECRET: expected beside NOTIFY_WEBHOOK_URL'],
+    [{ NOTIFY_WEBHOOK_SECRET: secret }, 'NOTIFY_WEBHOOK_URL: expected beside NOTIFY_WEBHOOK_SECRET'],
+    [{ SMTP_URL: 'smtp://mail' }, 'SMTP_FROM: expected beside SMTP_URL'],
+    [{ SMTP_FROM: 'a@b.c' }, 'SMTP_URL: expected beside SMTP_FROM'],
+    [{ NOTIFY_EMAIL_TO: 'a@b.c' }, 'SMTP_URL: expected beside NOTIFY_EMAIL_TO'],
+    [{ NOTIFY_EMAIL_TO: 'a@b.c, nobody' }, 'NOTIFY_EMAIL_TO: expected mail addresses with commas between them'],
+    [{ NOTIFY_ALLOW_PRIVATE: 'yes' }, "NOTIFY_ALLOW_PRIVATE: expected one of true, false, got 'yes'"],
+  ])('refuse half a channel or a wrong one: %o', (given, problem) => {
+    expect(problemsOf(given)).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it.each(['whsec_', 'whsec_c2hvcnQ=', secret.slice(6), `${secret}!`, `whsec_${Buffer.alloc(65).toString('base64')}`])(
+    'refuse the secret %s',
+    (NOTIFY_WEBHOOK_SECRET) => {
+      const problems = problemsOf({ NOTIFY_WEBHOOK_URL: 'https://hooks.example.com', NOTIFY_WEBHOOK_SECRET });
+      expect(problems).toEqual(['NOTIFY_WEBHOOK_SECRET: expected whsec_ and the base64 of 24 to 64 random bytes']);
+    },
+  );
+
+  it('never show an address that lets its reader post, or a password', () => {
+    const problems = problemsOf({
+      NOTIFY_WEBHOOK_URL: 'ftp://hooks.example.com/token-1',
+      SLACK_WEBHOOK_URL: 'hooks.slack.example/token-2',
+      SMTP_URL: 'imap://ops:token-3@mail.example.com',
+    });
+
+    expect(problems).toHaveLength(3);
+    expect(problems.join()).not.toMatch(/token/);
+  });
+});
+
 describe('two servers on one port', () => {
   it('are refused before either starts', () => {
     expect(problemsOf({ PORT: '5433' })).toEqual([expect.stringMatching(/^POSTGRES_PORT: .*5433/)]);

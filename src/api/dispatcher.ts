@@ -5,6 +5,7 @@ import { clearWake, type DueItem, takeDueStarts, takeDueWakes } from '../db/due.
 import { firstStepOf } from '../db/items.js';
 import { wakeReleased } from '../db/pipeline-pause.js';
 import type { Engine } from '../ports/engine.js';
+import { type Loop, startLoop } from './loop.js';
 
 export interface DispatcherDeps {
   pool: pg.Pool;
@@ -29,58 +30,16 @@ export interface Counts {
   failed: number;
 }
 
-export interface Dispatcher {
-  /** Do a turn now: something was just inserted. */
-  wake(): void;
-  /** When the last turn ended without an error; null before the first. */
-  lastTurnAt(): Date | null;
-  stop(): Promise<void>;
-}
+/** Wake it when something was just inserted. */
+export type Dispatcher = Loop;
 
 /** Starts what is not started and tells runs what they have not seen. Any number of copies may run. */
 export function startDispatcher(deps: DispatcherDeps): Dispatcher {
-  let stopped = false;
-  let lastTurnAt: Date | null = null;
-  let nudge: () => void = () => undefined;
-
-  async function loop(): Promise<void> {
-    while (!stopped) {
-      const busy = await turn();
-      if (!busy) await pause();
-    }
-  }
   async function turn(): Promise<boolean> {
-    try {
-      const counts = await dispatchDue(deps);
-      lastTurnAt = new Date();
-      return counts.started + counts.woken >= PAGE;
-    } catch (error) {
-      deps.logger.warn({ err: error }, 'dispatcher could not read what is due');
-      return false;
-    }
+    const counts = await dispatchDue(deps);
+    return counts.started + counts.woken >= PAGE;
   }
-  function pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, EVERY_MS);
-      nudge = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-  const running = loop();
-
-  return {
-    wake: () => {
-      nudge();
-    },
-    lastTurnAt: () => lastTurnAt,
-    async stop() {
-      stopped = true;
-      nudge();
-      await running;
-    },
-  };
+  return startLoop({ everyMs: EVERY_MS, name: 'dispatcher', logger: deps.logger, turn });
 }
 
 /** One turn. The rows were pushed on when they were taken, so a failure here is simply tried again later. */

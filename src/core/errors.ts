@@ -43,6 +43,8 @@ export const CODES = {
   busy: { kind: 'unavailable', title: 'Somebody else is changing this right now' },
   keys_unavailable: { kind: 'unavailable', title: 'The keys to check tokens with cannot be fetched' },
   database_unavailable: { kind: 'unavailable', title: 'The database does not answer', errorClass: 'DB_ERROR' },
+  delivery_refused: { kind: 'invalid', title: 'The receiver does not take this notification' },
+  delivery_failed: { kind: 'unavailable', title: 'The notification was not delivered', errorClass: 'NETWORK_ERROR' },
   engine_unavailable: { kind: 'unavailable', title: 'Temporal does not answer', errorClass: 'NETWORK_ERROR' },
   internal: { kind: 'bug', title: 'Something went wrong on our side' },
 } as const satisfies Record<string, CodeRow>;

@@ -6,13 +6,14 @@ export interface Figures {
   items: { pipeline: string; state: string; count: number; oldestAgeSeconds: number }[];
   refusals: { pipeline: string; stage: string; count: number }[];
   workers: WorkersSeen;
+  undelivered: { channel: string; count: number }[];
 }
 
 /** Workers say every five seconds that they are there; one that has not for this long is silent. */
 export const WORKER_SILENT_SECONDS = 30;
 
 export async function readFigures(prisma: Prisma): Promise<Figures> {
-  const [items, refusals, workers] = await Promise.all([
+  const [items, refusals, workers, undelivered] = await Promise.all([
     prisma.$queryRaw<Figures['items']>`
       SELECT pipeline, state, count(*)::int AS count,
         extract(epoch FROM now() - min(created_at))::float8 AS "oldestAgeSeconds"
@@ -20,8 +21,17 @@ export async function readFigures(prisma: Prisma): Promise<Figures> {
     prisma.$queryRaw<Figures['refusals']>`
       SELECT pipeline, stage, count(*)::int AS count FROM refusals GROUP BY pipeline, stage`,
     readWorkersSeen(prisma),
+    readUndelivered(prisma),
   ]);
-  return { items, refusals, workers };
+  return { items, refusals, workers, undelivered };
+}
+
+/** What is given up is not waited for any more. */
+async function readUndelivered(prisma: Prisma): Promise<Figures['undelivered']> {
+  return prisma.$queryRaw<Figures['undelivered']>`
+    SELECT channel, count(*)::int AS count FROM deliveries
+    WHERE delivered_at IS NULL AND failed_at IS NULL GROUP BY channel
+    UNION ALL SELECT 'unrouted', count(*)::int FROM outbox WHERE routed_at IS NULL`;
 }
 
 /** Worker processes that ever registered, those of them that were seen just now, and how often one died. */

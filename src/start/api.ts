@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.js';
 import type { AuthSettings } from '../api/auth.js';
+import { startCourier } from '../api/courier.js';
 import { startDispatcher } from '../api/dispatcher.js';
 import { within } from '../api/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
@@ -14,6 +15,7 @@ import { createLogger } from '../telemetry/logger.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalEngine } from '../temporal/engine.js';
+import { channelsOf } from './channels.js';
 import { pipelinesOf } from './pipelines.js';
 import { runProcess } from './run-process.js';
 
@@ -40,6 +42,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const engine = createTemporalEngine(client, { isShort: (name) => short.has(name) });
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
   const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
+  const courier = startCourier({ pool, channels: channelsOf(config, logger), policy: config.notify, logger, metrics });
   const limits = { rateLimitPerMinute: config.api.rateLimitPerMinute, maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS };
   const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };
   const deps: ApiDeps = {
@@ -57,7 +60,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const metricsApp = config.api.metricsPort === undefined ? undefined : buildMetricsApp(deps);
 
   async function close(): Promise<void> {
-    await Promise.all([app.close(), metricsApp?.close(), dispatcher.stop(), watcher.stop()]);
+    await Promise.all([app.close(), metricsApp?.close(), dispatcher.stop(), watcher.stop(), courier.stop()]);
     await prisma.$disconnect();
     await Promise.all([pool.end(), client.connection.close()]);
   }

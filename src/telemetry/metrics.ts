@@ -11,6 +11,9 @@ export interface Metrics {
   refusedCommits: Counter<'pipeline' | 'stage'>;
   workersPresent: Gauge;
   workerDeaths: Counter;
+  /** Tries of this process to deliver a notification; `result` is delivered, retried or given_up. */
+  deliveries: Counter<'channel' | 'result'>;
+  undelivered: Gauge<'channel'>;
   scrapeFailed: Gauge;
 }
 
@@ -64,6 +67,18 @@ export function createMetrics(): Metrics {
       help: 'Workers that were seen to die without having signed off, since the beginning',
       registers,
     }),
+    deliveries: new Counter({
+      name: 'unstuck_notification_deliveries_total',
+      help: 'Tries of this process to deliver a notification, by channel and result (delivered, retried, given_up)',
+      labelNames: ['channel', 'result'],
+      registers,
+    }),
+    undelivered: new Gauge({
+      name: 'unstuck_undelivered_notifications',
+      help: 'Notifications that wait for their delivery, by channel; unrouted: not yet given to any',
+      labelNames: ['channel'],
+      registers,
+    }),
     scrapeFailed: new Gauge({
       name: 'unstuck_scrape_failed',
       help: '1 when the database could not be read for this scrape; its figures are then left out',
@@ -77,6 +92,7 @@ export interface ScrapedFigures {
   items: readonly { pipeline: string; state: string; count: number; oldestAgeSeconds: number }[];
   refusals: readonly { pipeline: string; stage: string; count: number }[];
   workers: { present: number; deaths: number };
+  undelivered: readonly { channel: string; count: number }[];
 }
 
 /** Shows what was read just now. Null, not readable: unknown is not zero, so the series are left out. `liveStates` names
@@ -91,6 +107,7 @@ export function showFigures(
   metrics.refusedCommits.reset();
   metrics.workersPresent.remove();
   metrics.workerDeaths.remove();
+  metrics.undelivered.reset();
   metrics.scrapeFailed.set(figures === null ? 1 : 0);
   if (figures === null) return;
   for (const labels of liveStates) metrics.items.set({ ...labels }, 0);
@@ -101,4 +118,5 @@ export function showFigures(
   for (const { pipeline, stage, count } of figures.refusals) metrics.refusedCommits.inc({ pipeline, stage }, count);
   metrics.workersPresent.set(figures.workers.present);
   metrics.workerDeaths.inc(figures.workers.deaths);
+  for (const { channel, count } of figures.undelivered) metrics.undelivered.set({ channel }, count);
 }

@@ -33,6 +33,24 @@ describe('metrics', () => {
     }
   });
 
+  it('count notifications that wait to be delivered, by channel, and those that no channel has yet', async () => {
+    await api.database.pool.query(
+      `INSERT INTO outbox (id, kind, sentence, routed_at) VALUES ('a', 'no_worker', '', now()), ('b', 'no_worker', '', NULL)`,
+    );
+    await api.database.pool.query(
+      `INSERT INTO deliveries (event_id, channel, delivered_at, failed_at)
+       VALUES ('a', 'log', now(), NULL), ('a', 'smtp', NULL, now()), ('a', 'slack', NULL, NULL)`,
+    );
+
+    const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+
+    const waiting = [...series].filter(([name]) => name.startsWith('unstuck_undelivered_notifications'));
+    expect(waiting).toEqual([
+      ['unstuck_undelivered_notifications{channel="slack"}', 1],
+      ['unstuck_undelivered_notifications{channel="unrouted"}', 1],
+    ]);
+  });
+
   it('count live items by state, empty states too, and the oldest one’s age', async () => {
     await submit(api, ALICE);
     const { id } = await submit(api, ALICE);

@@ -108,6 +108,7 @@ CREATE TABLE "outbox" (
     "sentence" TEXT NOT NULL,
     "payload" JSONB NOT NULL DEFAULT '{}',
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "routed_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "outbox_pkey" PRIMARY KEY ("id")
 );
@@ -155,10 +156,16 @@ CREATE INDEX "job_executions_by_job" ON "job_executions"("job", "id");
 CREATE UNIQUE INDEX "job_executions_window" ON "job_executions"("job", "window_key") WHERE (status = ANY (ARRAY['running'::text, 'completed'::text]));
 
 -- CreateIndex
-CREATE INDEX "outbox_by_age" ON "outbox"("created_at");
+CREATE INDEX "outbox_by_age" ON "outbox"("created_at", "id");
 
 -- CreateIndex
-CREATE INDEX "deliveries_due" ON "deliveries"("due_at") WHERE (delivered_at IS NULL AND failed_at IS NULL);
+CREATE INDEX "outbox_unrouted" ON "outbox"("created_at") WHERE (routed_at IS NULL);
+
+-- CreateIndex
+CREATE INDEX "deliveries_due" ON "deliveries"("channel", "due_at") WHERE (delivered_at IS NULL AND failed_at IS NULL);
+
+-- CreateIndex
+CREATE INDEX "deliveries_failed" ON "deliveries"("event_id") WHERE (failed_at IS NOT NULL);
 
 -- CreateIndex
 CREATE INDEX "operator_actions_by_target" ON "operator_actions"("target", "id");

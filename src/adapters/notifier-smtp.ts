@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { Socket } from 'node:net';
+import { createTransport } from 'nodemailer';
+import type { Logger } from 'pino';
+import { AppError } from '../core/errors.js';
+import { isMailAddress } from '../core/mail-address.js';
+import type { Notice, Notifier } from '../ports/notifier.js';
+
+export interface SmtpOptions {
+  /** smtp://user:password@host:587 or smtps://… */
+  url: string;
+  from: string;
+  /** The operators' addresses. */
+  to: readonly string[];
+  logger: Logger;
+}
+
+/** What mail programs show of a subject, and then some. */
+const MAX_SUBJECT_CHARACTERS = 150;
+
+export function createSmtpNotifier({ url, from, to, logger }: SmtpOptions): Notifier {
+  function recipientsOf(owner: string | null): readonly string[] {
+    if (owner === null) return to;
+    return isMailAddress(owner) ? [owner] : [];
+  }
+  return {
+    reaches: ({ owner }) => recipientsOf(owner).length > 0,
+    async deliver(notice, signal) {
+      const recipients = recipientsOf(notice.owner);
+      if (recipients.length === 0) throw new AppError('delivery_refused', 'nobody in it has a mail address');
+      const { rejected } = await send(url, mailOf(notice, from, recipients), signal);
+      // Some have it. Sending it again for the others would send it to those twice.
+      if (rejected.length > 0) logger.warn({ event: notice.id, rejected }, 'mail server refused some recipients');
+    },
+  };
+}
+
+function mailOf(notice: Notice, from: string, recipients: readonly string[]) {
+  const about = [notice.pipeline, notice.itemId].filter((part) => part !== null).join(' ');
+  const lines = [notice.sentence, '', ...(about ? [`About: ${about}`] : []), `At: ${notice.at.toISOString()}`];
+  return {
+    from,
+    // Addresses, not a text that holds some: nothing in them is read as a list, a name or a header.
+    to: recipients.map((address) => ({ name: '', address })),
+    envelope: { from, to: [...recipients] },
+    subject: `[unstuck] ${oneLine(notice.sentence)}`.slice(0, MAX_SUBJECT_CHARACTERS),
+    text: [...lines, `Event: ${notice.id}`, ''].join('\n'),
+    // The same at every try, so that a mail which comes twice is known to be one.
+    messageId: `<${createHash('sha256').update(notice.id).digest('hex').slice(0, 40)}@${from.slice(from.lastIndexOf('@') + 1)}>`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+}
+
+/** One connection for each mail, on a socket of ours: nodemailer knows limits for each step but none for the whole, and a
+ *  server that trickles would keep it for ever. */
+async function send(
+  url: string,
+  mail: ReturnType<typeof mailOf>,
+  signal: AbortSignal,
+): Promise<{ rejected: string[] }> {
+  const socket = new Socket();
+  function giveUp(): void {
+    socket.destroy(new Error('no answer in time'));
+  }
+  signal.addEventListener('abort', giveUp);
+  try {
+    signal.throwIfAborted();
+    return await createTransport({ url, socket, ...encryptionOf(url) }).sendMail(mail);
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+    socket.destroy();
+  }
+}
+
+/** A password is not sent in the clear, whatever somebody on the way takes out of the server's greeting. */
+function encryptionOf(url: string): { requireTLS?: boolean } {
+  const { protocol, password } = new URL(url);
+  return protocol === 'smtp:' && password !== '' ? { requireTLS: true } : {};
+}
+
+/** The server's 5xx about the mail or its recipients is its last word; about us (a login, a policy), somebody may put it right. */
+function failureOf(error: unknown): AppError {
+  const { message, code, responseCode } = error as { message?: string; code?: string; responseCode?: number };
+  const isAboutMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  const isFinal = isAboutMail && responseCode !== undefined && responseCode >= 500;
+  return new AppError(isFinal ? 'delivery_refused' : 'delivery_failed', message ?? 'the mail server failed', {
+    cause: error,
+  });
+}

@@ -1,0 +1,29 @@
+import { Webhook } from 'standardwebhooks';
+import type { Notice, Notifier } from '../ports/notifier.js';
+import { createPostJson, type PostOptions } from './post-json.js';
+
+/** Signs by Standard Webhooks (standardwebhooks.com). `secret` is whsec_ and base64. */
+export function createWebhookNotifier({ secret, ...options }: PostOptions & { secret: string }): Notifier {
+  const webhook = new Webhook(secret);
+  const post = createPostJson(options);
+  return {
+    reaches: () => true,
+    async deliver(notice, signal) {
+      const body = bodyOf(notice);
+      const id = encodeURI(notice.id);
+      // The time of this try, not of the event: receivers refuse what is older than a few minutes.
+      const at = new Date();
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+        'webhook-signature': webhook.sign(id, at, body),
+      };
+      await post(body, headers, signal);
+    },
+  };
+}
+
+/** The same text at every try. */
+function bodyOf({ kind, at, ...rest }: Notice): string {
+  return JSON.stringify({ type: kind, timestamp: at.toISOString(), data: rest });
+}
