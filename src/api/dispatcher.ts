@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
-import { clearWake, type DueItem, takeDueStarts, takeDueWakes } from '../db/due.js';
+import { clearWake, type DueItem, noteAccepted, takeDueStarts, takeDueWakes } from '../db/due.js';
 import { firstStepOf } from '../db/items.js';
 import { wakeReleased } from '../db/pipeline-pause.js';
 import type { Engine } from '../ports/engine.js';
@@ -55,11 +55,12 @@ export async function dispatchDue(deps: DispatcherDeps): Promise<Counts> {
   return { started: started.filter(Boolean).length, woken: woken.filter(Boolean).length, failed };
 }
 
-async function startRun({ pipelines, engine }: DispatcherDeps, item: DueItem): Promise<void> {
+async function startRun({ pool, pipelines, engine }: DispatcherDeps, item: DueItem): Promise<void> {
   const pipeline = pipelines[item.pipeline];
   if (!pipeline) throw new Error(`no pipeline '${item.pipeline}' in this version`);
   const step = firstStepOf(pipeline, item);
   await engine.start({ pipeline: item.pipeline, itemId: item.itemId, epoch: item.epoch, step });
+  await noteAccepted(pool, item);
 }
 
 /** A live item's run is woken until it has seen the row; an ended one's is asked to end, once. */

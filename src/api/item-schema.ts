@@ -29,7 +29,7 @@ const EndedAttempt = z.object({
   visit: z.int(),
   attempt: z.int(),
   worker: z.string().nullable(),
-  result: z.string().describe('done, error, crash or shutdown'),
+  result: z.string().describe('done, error, crash, shutdown or superseded'),
   error: Failure.nullable(),
 });
 

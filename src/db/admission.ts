@@ -2,11 +2,6 @@ import { rowOf } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Sql } from '../ports/sql.js';
 
-export function limitsAdmission(pipeline: Pipeline, state: string): boolean {
-  const row = rowOf(pipeline, state);
-  return 'admits' in row && row.admits !== undefined;
-}
-
 /** Whether one more item may enter the state. The lock lasts until the transaction ends: counting without it lets several
  *  through the last place. The caller holds its item's lock already, and moves in the same transaction. */
 export async function mayEnter(transaction: Sql, pipeline: Pipeline, state: string): Promise<boolean> {

@@ -88,14 +88,22 @@ async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
 
 const names = new Map<string, string>();
 
+/** Every connection keeps each of them for good. A save whose text is made anew each time (a list of VALUES) must not fill the
+ *  server's memory: what comes after this many is parsed each time. */
+const MAX_PREPARED = 500;
+
 /** Runs a statement of the hot path as a prepared one: parsed and planned once a connection. */
 export async function prepared<Row extends object>(sql: Sql, text: string, values: readonly unknown[]): Promise<Row[]> {
-  let name = names.get(text);
-  if (!name) {
-    name = createHash('sha256').update(text).digest('hex').slice(0, 32);
-    names.set(text, name);
-  }
+  const name = nameOf(text);
   const queryable = sql as unknown as { query(config: pg.QueryConfig): Promise<{ rows: Row[] }> };
-  const { rows } = await queryable.query({ name, text, values: [...values] });
+  const { rows } = await queryable.query({ ...(name && { name }), text, values: [...values] });
   return rows;
+}
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known || names.size >= MAX_PREPARED) return known;
+  const name = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  names.set(text, name);
+  return name;
 }

@@ -1,8 +1,16 @@
-import { type After, afterStage, fanOutFedBy, isAwaits, rowOf, spentTriggerOf, stageOf } from '../core/machine.js';
+import {
+  type After,
+  afterStage,
+  fanOutFedBy,
+  isAwaits,
+  isLimited,
+  rowOf,
+  spentTriggerOf,
+  stageOf,
+} from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { entryStep, stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../core/step.js';
 import type { JsonObject, Save, StageResult } from '../ports/stage.js';
-import { limitsAdmission } from './admission.js';
 import type { Claimed } from './attempt.js';
 import { WORKER } from './next-step.js';
 import { storableText } from './parameters.js';
@@ -121,7 +129,7 @@ function follow(pipeline: Pipeline, claimed: Claimed, plan: Plan, after: After):
     actor: WORKER,
     metadata,
   };
-  if (limitsAdmission(pipeline, after.state) || mayBeDecided(pipeline, after.state)) return { ...plan, asksRow: true };
+  if (isLimited(rowOf(pipeline, after.state)) || mayBeDecided(pipeline, after.state)) return { ...plan, asksRow: true };
   const entry = entryStep(pipeline, after.state, claimed.visit) ?? { do: 'end', why: 'left' };
   return { ...plan, move, step: entry.do === 'next' ? firstWindow(pipeline, claimed, plan) : entry };
 }

@@ -31,6 +31,18 @@ export async function takeDueStarts(pool: pg.Pool, limit: number): Promise<DueIt
   return rows;
 }
 
+/** A run that the engine has taken waits for a worker; it is asked for again only in case the engine lost it. */
+const ACCEPTED_FOR = `interval '5 minutes'`;
+
+/** The engine has the run: a backlog of thousands must not be started anew every minute. */
+export async function noteAccepted(pool: pg.Pool, item: Pick<DueItem, 'itemId' | 'epoch'>): Promise<void> {
+  await pool.query(
+    `UPDATE items SET accepted_at = now(), start_after = now() + ${ACCEPTED_FOR}
+     WHERE id = $1 AND epoch = $2 AND NOT started AND ended_at IS NULL`,
+    [item.itemId, item.epoch],
+  );
+}
+
 /** Takes rows whose run has not seen the latest decision, pause or cancel yet. */
 export async function takeDueWakes(pool: pg.Pool, limit: number): Promise<DueItem[]> {
   const { rows } = await pool.query<DueItem>(

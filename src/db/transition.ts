@@ -171,6 +171,7 @@ function newRunOf(pipeline: Pipeline, to: string): string[] {
     'start_tries = 0',
     `start_after = ${wantsRun ? 'now()' : 'NULL'}`,
     'run_ended_at = NULL',
+    'accepted_at = NULL',
     'wake_after = NULL',
     'parked_at = NULL',
     'parked_why = NULL',

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.js';
 import type { TemporalSettings } from '../temporal/connection.js';
 import { POSTGRES_USER } from './postgres-cluster.js';
+import { secretIn } from './secrets.js';
 
 /** Where the parts of the installation that the settings describe are to be found. */
 export interface Installation {
@@ -22,23 +22,19 @@ export function installationOf(config: Config): Installation {
 }
 
 /** Where this machine reaches the API: an address that means every interface is none to call. */
-function apiUrlOf({ host, port }: Config['api']): string {
+export function apiUrlOf({ host, port }: Config['api']): string {
   if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The admin's token that `npm start` keeps for scripts. */
 export function adminTokenIn(dataDir: string): string | undefined {
-  return read(join(dataDir, 'admin-token'));
+  return secretIn(join(dataDir, 'admin-token'));
 }
 
 /** Its database has the name of its user. */
 function embeddedDatabaseUrl({ dataDir, embedded }: Config): string | undefined {
-  const password = read(join(dataDir, 'postgres-password'));
+  const password = secretIn(join(dataDir, 'postgres-password'));
   if (password === undefined) return undefined;
   return `postgresql://${POSTGRES_USER}:${password}@127.0.0.1:${embedded.postgresPort}/${POSTGRES_USER}`;
-}
-
-function read(file: string): string | undefined {
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() || undefined : undefined;
 }

@@ -28,7 +28,8 @@ export function createProcessNotes(file: string): ProcessNotes {
   }
 
   async function endLeftBehind(log: Log): Promise<void> {
-    const left = read(file).filter(({ pid, started }) => isAlive(pid) && startTimeOf(pid) === started);
+    // Where no start time can be had, a pid may be a stranger's by now.
+    const left = read(file).filter(({ pid, started }) => started && isAlive(pid) && startTimeOf(pid) === started);
     await Promise.all(left.map((each) => end(each, log)));
     rmSync(file, { force: true });
   }

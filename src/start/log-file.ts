@@ -10,13 +10,21 @@ export function openLog(folder: string, name: string): Log {
   const file = join(folder, `${name}.log`);
   let fd = openSync(file, 'a', 0o600);
   let size = fstatSync(fd).size;
-  return (line) => {
+  function write(line: string): void {
     if (size > MAX_BYTES) {
-      closeSync(fd);
       renameSync(file, `${file}.1`);
-      fd = openSync(file, 'a', 0o600);
+      const next = openSync(file, 'a', 0o600);
+      closeSync(fd);
+      fd = next;
       size = 0;
     }
     size += writeSync(fd, `${line}\n`);
+  }
+  return (line) => {
+    try {
+      write(line);
+    } catch {
+      // A full disk costs lines of a log, not the supervisor and everything it keeps running.
+    }
   };
 }

@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { dirname, join, resolve } from 'node:path';
 import { asAccount, choosePostgresAccount, handOver, type PostgresAccount } from './postgres-account.js';
 import { describeExit, reasonIn, spawnRunning, type Log, type SpawnRequest, type Spawned } from './running.js';
-import { ensureSecret } from './secrets.js';
+import { ensureSecret, secretIn } from './secrets.js';
 import { StartError } from './start-error.js';
 
 interface Binaries {
@@ -66,9 +66,9 @@ async function findBinaries(): Promise<Binaries> {
 
 function passwordOf(dataDir: string, folder: string): string {
   const file = join(dataDir, 'postgres-password');
-  if (!existsSync(file) && existsSync(folder)) {
+  if (!secretIn(file) && existsSync(folder)) {
     throw new StartError(
-      `cannot start: ${file} is missing, and the data in ${folder} can't be opened without it. Put it back.`,
+      `cannot start: ${file} is missing or empty, and the data in ${folder} can't be opened without it. Put it back.`,
     );
   }
   return ensureSecret(file, () => randomBytes(24).toString('base64url'));

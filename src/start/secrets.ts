@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jwtVerify, SignJWT } from 'jose';
 
@@ -20,15 +20,20 @@ export async function ensureAdminToken(
   from: TokenIssuer,
 ): Promise<{ token: string; file: string; isNew: boolean }> {
   const file = join(dataDir, 'admin-token');
-  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  const kept = secretIn(file);
   if (kept && (await isValid(kept, from))) return { token: kept, file, isNew: false };
   const token = await signAdminToken(from);
   writePrivate(file, token);
   return { token, file, isNew: true };
 }
 
+/** Undefined: there is none, or an empty file. */
+export function secretIn(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() || undefined : undefined;
+}
+
 export function ensureSecret(file: string, make: () => string): string {
-  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  const kept = secretIn(file);
   if (kept) return kept;
   const secret = make();
   writePrivate(file, secret);
@@ -57,6 +62,15 @@ async function isValid(token: string, { secret, issuer, audience }: TokenIssuer)
   }
 }
 
+/** Whole or not at all: a secret half written when the power went would lock what it guards. */
 function writePrivate(file: string, text: string): void {
-  writeFileSync(file, `${text}\n`, { mode: 0o600 });
+  const unfinished = `${file}.unfinished`;
+  const fd = openSync(unfinished, 'w', 0o600);
+  try {
+    writeFileSync(fd, `${text}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(unfinished, file);
 }

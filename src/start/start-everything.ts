@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { projectRoot, type Config } from '../config.js';
 import { migrate } from '../db/migrate.js';
 import type { DataDir } from './data-dir.js';
+import { apiUrlOf } from './installation.js';
 import { createProcessNotes, type ProcessNotes } from './left-behind.js';
 import { openLog } from './log-file.js';
 import { nodePart } from './node-part.js';
@@ -49,15 +50,9 @@ export async function startEverything({ config, dataDir, supervisor, say, signal
     JWT_SECRET: secret,
   };
   await supervisor.start(nodeParts(config, dataDir, environment, notes));
-  const url = urlOf(config.api);
+  const url = apiUrlOf(config.api);
   await whenHealthy(url, say, signal);
   await announce(config, { dataDir: dataDir.path, url, secret, say });
-}
-
-/** Where this machine reaches the API: an address that means every interface is none to call. */
-function urlOf({ host, port }: Config['api']): string {
-  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function temporalUiOf({ temporal, embedded }: Config): string | undefined {

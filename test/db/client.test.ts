@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPool, inTransaction } from '../../src/db/client.js';
+import { createPool, inTransaction, prepared } from '../../src/db/client.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { isTransient } from '../../src/db/transient.js';
 import type { Sql } from '../../src/ports/sql.js';
@@ -147,5 +147,23 @@ describe('the pool', () => {
       expect(ms).toBeGreaterThan(0);
       if (name !== 'statement_timeout') expect(ms).toBeLessThan(HEARTBEAT_MS);
     }
+  });
+});
+
+describe('prepared statements', () => {
+  it('are kept on a connection up to a limit, however many texts there are', async () => {
+    const kept = await inTransaction(spine.limited, async (transaction) => {
+      for (let n = 0; n < 600; n += 1) {
+        const [row] = await prepared<{ n: number }>(transaction, `SELECT $1::int + ${String(n)} AS n`, [1]);
+        expect(row?.n).toBe(n + 1);
+      }
+      const { rows } = await transaction.query<{ kept: number }>(
+        'SELECT count(*)::int AS kept FROM pg_prepared_statements',
+      );
+      return rows[0]?.kept;
+    });
+
+    expect(kept).toBeGreaterThan(100);
+    expect(kept).toBeLessThanOrEqual(500);
   });
 });

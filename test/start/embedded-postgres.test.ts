@@ -134,6 +134,8 @@ describe('the embedded Postgres', () => {
   it('asks for a lost password file instead of guessing', async () => {
     const dataDir = tempDir();
     await (await start(dataDir)).stop();
+    writeFileSync(join(dataDir, 'postgres-password'), '');
+    await expect(start(dataDir)).rejects.toThrow(/postgres-password is missing or empty/);
     rmSync(join(dataDir, 'postgres-password'));
 
     await expect(start(dataDir)).rejects.toThrow(/postgres-password is missing/);

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLog } from '../../src/start/log-file.js';
@@ -12,6 +12,14 @@ describe('a log file', () => {
 
     expect(readFileSync(join(folder, 'api.log'), 'utf8')).toBe('one\ntwo\n');
     expect(statSync(join(folder, 'api.log')).mode & 0o777).toBe(0o600);
+  });
+
+  it('costs lines, not the process, when the disk is full', ({ skip }) => {
+    skip(!existsSync('/dev/full'), 'there is no /dev/full here: run it on Linux');
+    const folder = tempDir();
+    symlinkSync('/dev/full', join(folder, 'api.log'));
+
+    expect(() => openLog(folder, 'api')('one')).not.toThrow();
   });
 
   it('makes room when it gets too large, and keeps what was last', () => {

@@ -13,6 +13,7 @@ CREATE TABLE "items" (
     "start_after" TIMESTAMPTZ(3),
     "start_tries" INTEGER NOT NULL DEFAULT 0,
     "started" BOOLEAN NOT NULL DEFAULT false,
+    "accepted_at" TIMESTAMPTZ(3),
     "run_ended_at" TIMESTAMPTZ(3),
     "wake_after" TIMESTAMPTZ(3),
     "wake_tries" INTEGER NOT NULL DEFAULT 0,

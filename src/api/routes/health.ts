@@ -72,7 +72,7 @@ async function workersOf({ prisma }: Deps): Promise<Part | null> {
   if (!seen) return null;
   const { registered, present } = seen;
   if (present > 0) return ok(`${String(present)} ${present === 1 ? 'worker is' : 'workers are'} there.`);
-  if (registered === 0) return unknown('No worker has registered yet.');
+  if (registered === 0) return away('No worker has ever registered; what is submitted waits.');
   return away(`No worker was seen in the last ${String(WORKER_SILENT_SECONDS)} s; what is submitted waits.`);
 }
 

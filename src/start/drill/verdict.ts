@@ -7,7 +7,7 @@ export interface AttemptSeen {
   worker: string | null;
   startedAt: number;
   endedAt: number | null;
-  result: 'running' | 'done' | 'error' | 'crash' | 'shutdown';
+  result: 'running' | 'done' | 'error' | 'crash' | 'shutdown' | 'superseded';
 }
 
 export interface EffectSeen {
