@@ -133,6 +133,17 @@ const settings = z.object({
   // With waits that double from 5 s to an hour: half a day, so that a receiver may be away for a night.
   NOTIFY_TRIES: whole(1, 100).default(20),
   NOTIFY_FIRST_WAIT: spanText.default('5s'),
+
+  BREAKER_SHARE: whole(1, 100).default(50),
+  BREAKER_FAILURES: whole(2, 10_000).default(5),
+  // Half of fifty is no accident where a fifth fails anyway (one in half a million), and few tries to lose.
+  BREAKER_SAMPLE: whole(2, 10_000).default(50),
+  BREAKER_WINDOW: spanText.default('5m'),
+  BREAKER_PROBE_AFTER: spanText.default('30s'),
+  BREAKER_PROBE_MAX: spanText.default('10m'),
+  BREAKER_RELEASE_PER_SECOND: whole(1, 1_000).default(1),
+  // A quarter of the stages that two cores run in a second; the rest is for items that need no releasing.
+  BREAKER_RELEASE_MAX_PER_SECOND: whole(1, 10_000).default(20),
 });
 
 const overlay = z.object({
@@ -255,6 +266,16 @@ function configOf(given: Settings, pipelines: Record<(typeof PIPELINES)[number],
       tries: given.NOTIFY_TRIES,
       firstWaitMs: msOf(given.NOTIFY_FIRST_WAIT),
     },
+    breaker: {
+      share: given.BREAKER_SHARE / 100,
+      failures: given.BREAKER_FAILURES,
+      sample: given.BREAKER_SAMPLE,
+      window: given.BREAKER_WINDOW,
+      probeAfter: given.BREAKER_PROBE_AFTER,
+      probeMax: given.BREAKER_PROBE_MAX,
+      releasePerSecond: given.BREAKER_RELEASE_PER_SECOND,
+      releaseMaxPerSecond: given.BREAKER_RELEASE_MAX_PER_SECOND,
+    },
     pipelines,
   };
 }
@@ -278,7 +299,7 @@ function contradictionsIn(given: Settings): string[] {
   if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
     problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
   }
-  return [...problems, ...halfChannelsIn(given), ...sharedPortsIn(given)];
+  return [...problems, ...halfChannelsIn(given), ...breakerProblemsIn(given), ...sharedPortsIn(given)];
 }
 
 /** A channel that is set up by half would be silent. */
@@ -293,6 +314,19 @@ function halfChannelsIn(given: Settings): string[] {
   return needs
     .filter(([needed, by]) => given[by] !== undefined && given[needed] === undefined)
     .map(([needed, by, why]) => `${needed}: expected beside ${by}, ${why}, got none`);
+}
+
+function breakerProblemsIn(given: Settings): string[] {
+  return [
+    ...(given.BREAKER_FAILURES > given.BREAKER_SAMPLE
+      ? [`BREAKER_SAMPLE: expected at least BREAKER_FAILURES, ${given.BREAKER_FAILURES}, got ${given.BREAKER_SAMPLE}`]
+      : []),
+    ...(msOf(given.BREAKER_PROBE_MAX) < msOf(given.BREAKER_PROBE_AFTER)
+      ? [
+          `BREAKER_PROBE_MAX: expected at least BREAKER_PROBE_AFTER, ${given.BREAKER_PROBE_AFTER}, got ${given.BREAKER_PROBE_MAX}`,
+        ]
+      : []),
+  ];
 }
 
 function sharedPortsIn(given: Settings): string[] {

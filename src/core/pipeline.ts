@@ -1,3 +1,4 @@
+import type { BreakerSettings } from './breaker.js';
 import type { ErrorClass } from './error-class.js';
 import { assertSoundTable } from './sound-table.js';
 import type { Span } from './span.js';
@@ -74,6 +75,8 @@ export interface Pipeline<Name extends string = string, S = States> {
     resumesAt?: string;
   };
   cancelled: string;
+  /** When a storm of failures holds its stages; laid over every table by the settings, without it nothing does. */
+  breaker?: BreakerSettings;
   /** Whether a dedupe key is unique among live items only, or among all there ever were. */
   dedupes?: 'live' | 'all';
   states: S;

@@ -1,3 +1,5 @@
+import type { ErrorClass } from '../core/error-class.js';
+
 /** One try at a task, as the runner knows it before it claims. */
 export interface Attempt {
   itemId: string;
@@ -21,6 +23,13 @@ export interface Claimed extends Attempt {
   errors: number;
   checkpoint: unknown;
   owner: string;
+  /** The breakers that let it through; its ending tells them how it went. */
+  passes?: Pass[];
+}
+
+export interface Pass {
+  class: ErrorClass;
+  round: number;
 }
 
 export function taskKey(attempt: Attempt): [string, number, string, string] {

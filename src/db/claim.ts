@@ -5,6 +5,7 @@ import { ADMISSION_RETRY_MS, type Step } from '../core/step.js';
 import type { Sql } from '../ports/sql.js';
 import { mayEnter } from './admission.js';
 import { type Attempt, type Claimed, taskKey } from './attempt.js';
+import { passBreakers } from './breaker-pass.js';
 import { inTransaction, prepared } from './client.js';
 import { countCrash, type Found, mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS, type TaskRow } from './crash.js';
 import { type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
@@ -150,7 +151,7 @@ async function claimCarefully(
   // Asked again because the answer was lost: it holds the task already, whatever has happened since.
   if (before.status === 'running' && before.claimId === attempt.claimId) return granted(attempt, item, before);
   if (isOutdated(attempt, before)) return { answer: 'hold', forMs: OUTDATED_RETRY_MS, reason: 'outdated' };
-  const held = (await holdOn(transaction, item)) ?? (await leaveRest(transaction, pipeline, item, attempt));
+  const held = (await pauseOf(transaction, item)) ?? (await leaveRest(transaction, pipeline, item, attempt));
   return held ?? claimLocked(transaction, pipeline, { item: { ...item, state: attempt.state }, attempt, before });
 }
 
@@ -199,16 +200,14 @@ async function leaveRest(transaction: Sql, pipeline: Pipeline, item: ItemRow, at
   return null;
 }
 
-async function holdOn(transaction: Sql, item: ItemRow): Promise<Claim | null> {
+async function pauseOf(transaction: Sql, item: ItemRow): Promise<Claim | null> {
   if (item.pausedForMs !== null) return { answer: 'hold', forMs: item.pausedForMs, reason: 'paused' };
-  const { rows } = await transaction.query<{ kind: string; forMs: number }>(
-    `SELECT kind, ${msUntil('until')} AS "forMs" FROM holds
-     WHERE pipeline = $1 AND until > now() ORDER BY until DESC LIMIT 1`,
+  const { rows } = await transaction.query<{ forMs: number }>(
+    `SELECT ${msUntil('until')} AS "forMs" FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()`,
     [item.pipeline],
   );
-  const [hold] = rows;
-  if (!hold) return null;
-  return { answer: 'hold', forMs: hold.forMs, reason: hold.kind === 'pause' ? 'paused' : 'breaker_open' };
+  const [pause] = rows;
+  return pause ? { answer: 'hold', forMs: pause.forMs, reason: 'paused' } : null;
 }
 
 async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): Promise<Claim> {
@@ -222,6 +221,9 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   if (suspect && !(await mayRunSuspect(transaction, attempt))) {
     return { answer: 'hold', forMs: SUSPECT_RETRY_MS, reason: 'suspect_wait' };
   }
+  // Last of all, so that a place is taken only by who runs.
+  const passage = await passBreakers(transaction, pipeline, attempt);
+  if (passage.is === 'hold') return { answer: 'hold', forMs: passage.forMs, reason: 'breaker_open' };
   const { rows } = await transaction.query<Omit<Granted, 'owner'>>(
     `UPDATE tasks SET status = 'running', fence = fence + 1, attempt = attempt + 1, claim_id = $5, token = $6, worker = $7,
        suspect = $8, scheduled_at = $9, started_at = now(), beat_at = now(), progress = NULL, progress_at = NULL, retry_at = NULL
@@ -232,7 +234,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   const [taken] = rows;
   if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
   if (suspect) await markCrashMoving(transaction, attempt);
-  return granted(attempt, item, taken);
+  return granted({ ...attempt, ...(passage.passes.length > 0 && { passes: passage.passes }) }, item, taken);
 }
 
 async function lockTask(transaction: Sql, attempt: Attempt): Promise<TaskRow> {

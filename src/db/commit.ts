@@ -3,6 +3,7 @@ import type { Pipeline } from '../core/pipeline.js';
 import type { Step } from '../core/step.js';
 import type { Sql, Statement } from '../ports/sql.js';
 import { type Claimed, taskKey } from './attempt.js';
+import { concernsBreaker, tellBreakers } from './breaker-report.js';
 import { inTransaction, prepared } from './client.js';
 import { type Ending, type Plan, planOf } from './commit-plan.js';
 import { lockItem } from './item-row.js';
@@ -23,11 +24,21 @@ export async function commitAttempt(
   ending: Ending,
 ): Promise<Committed> {
   const plan = planOf(pipeline, claimed, ending);
-  const whole = typeof plan.save !== 'function' && !plan.asksRow;
-  const committed = whole
-    ? await writeEnding(pool, pipeline, claimed, plan)
-    : await inTransaction(pool, (transaction) => commitInParts(transaction, pipeline, claimed, plan));
-  return committed ?? { refused: 'superseded' };
+  const tells = concernsBreaker(pipeline, claimed, ending);
+  if (isWhole(plan) && !tells) return (await writeEnding(pool, pipeline, claimed, plan)) ?? REFUSED;
+  return inTransaction(pool, async (transaction) => {
+    const write = isWhole(plan) ? writeEnding : commitInParts;
+    const committed = await write(transaction, pipeline, claimed, plan);
+    if (committed && tells) await tellBreakers(transaction, pipeline, claimed, ending);
+    return committed ?? REFUSED;
+  });
+}
+
+const REFUSED: Committed = { refused: 'superseded' };
+
+/** One statement writes all of it. */
+function isWhole(plan: Plan): boolean {
+  return typeof plan.save !== 'function' && !plan.asksRow;
 }
 
 async function commitInParts(

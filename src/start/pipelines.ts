@@ -12,7 +12,7 @@ export function pipelinesOf(config: Config): Record<string, Pipeline> {
       const overlay = overlays[name];
       const sweep = { ...table.sweep, ...given(overlay?.sweep ?? {}) };
       const rescue = { ...table.rescue, ...given(overlay?.rescue ?? {}) };
-      const pipeline = { ...table, sweep, rescue };
+      const pipeline = { ...table, sweep, rescue, breaker: config.breaker };
       assertSoundTable(pipeline);
       return [name, pipeline];
     }),

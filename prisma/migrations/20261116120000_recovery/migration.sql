@@ -88,12 +88,17 @@ CREATE TABLE "breakers" (
     "pipeline" TEXT NOT NULL,
     "class" TEXT NOT NULL,
     "state" TEXT NOT NULL,
+    "stages" TEXT[],
     "reason" TEXT NOT NULL,
     "opened_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "closed_at" TIMESTAMPTZ(3),
     "next_pass_at" TIMESTAMPTZ(3) NOT NULL,
+    "probing" BOOLEAN NOT NULL DEFAULT false,
     "probe_every_ms" INTEGER NOT NULL,
     "per_second" DOUBLE PRECISION NOT NULL DEFAULT 0,
     "successes" INTEGER NOT NULL DEFAULT 0,
+    "round" INTEGER NOT NULL DEFAULT 1,
+    "waiting" INTEGER NOT NULL DEFAULT 0,
 
     CONSTRAINT "breakers_pkey" PRIMARY KEY ("pipeline","class")
 );
@@ -205,3 +210,6 @@ CREATE TRIGGER "operator_actions_no_update_or_delete" BEFORE UPDATE OR DELETE ON
   FOR EACH ROW EXECUTE FUNCTION "refuse_audit_change"();
 CREATE TRIGGER "operator_actions_no_truncate" BEFORE TRUNCATE ON "operator_actions"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_audit_change"();
+
+-- Without it, what was written since the last vacuum is read whole by every look at the last minutes.
+ALTER INDEX "attempts_by_time" SET (autosummarize = on);
