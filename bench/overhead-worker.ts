@@ -33,6 +33,7 @@ const common = {
 };
 const stages = canaryStages({
   find: (id) => findCanarySettings(pool, id),
+  isLive: () => Promise.resolve(false),
   self: { kill: () => undefined, freeze: () => undefined },
 });
 const workers = await Promise.all([

@@ -29,6 +29,11 @@ export async function findCanarySettings(sql: Sql, id: string): Promise<CanarySe
   return settings;
 }
 
+export async function isLive(sql: Sql, itemId: string): Promise<boolean> {
+  const { rows } = await sql.query('SELECT 1 FROM items WHERE id = $1 AND ended_at IS NULL', [itemId]);
+  return rows.length > 0;
+}
+
 export interface CanaryEffect {
   stage: string;
   unit: string;

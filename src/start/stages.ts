@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { canaryStages } from '../activities/canary/stages.js';
-import { findCanarySettings } from '../db/canaries.js';
+import { findCanarySettings, isLive } from '../db/canaries.js';
 import type { AnyStage } from '../ports/stage.js';
 
 type StagesOf = (pool: pg.Pool) => Readonly<Record<string, AnyStage>>;
@@ -13,5 +13,6 @@ const SELF = {
 
 /** The stages of every pipeline with what they need. A new pipeline is one entry here. */
 export const STAGES: Readonly<Record<string, StagesOf>> = {
-  canary: (pool) => canaryStages({ find: (id) => findCanarySettings(pool, id), self: SELF }),
+  canary: (pool) =>
+    canaryStages({ find: (id) => findCanarySettings(pool, id), isLive: (id) => isLive(pool, id), self: SELF }),
 };

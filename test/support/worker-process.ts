@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { canaryStages } from '../../src/activities/canary/stages.js';
 import { createActivities } from '../../src/activities/stage-runner.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
-import { findCanarySettings } from '../../src/db/canaries.js';
+import { findCanarySettings, isLive } from '../../src/db/canaries.js';
 import { createPool } from '../../src/db/client.js';
 import { holdPresence } from '../../src/db/presence.js';
 import { createItemWorker } from '../../src/temporal/worker.js';
@@ -38,7 +38,11 @@ const worker = await createItemWorker({
   activities: createActivities({
     pool,
     pipeline,
-    stages: canaryStages({ find: (itemId) => findCanarySettings(pool, itemId), self }),
+    stages: canaryStages({
+      find: (itemId) => findCanarySettings(pool, itemId),
+      isLive: (itemId) => isLive(pool, itemId),
+      self,
+    }),
     worker: id,
     logger: pino({ level: 'silent' }),
   }),

@@ -3,6 +3,7 @@ import type { canary } from '../../pipelines/canary.js';
 import type { Sql, Statement } from '../../ports/sql.js';
 import type { Save, StageContext, Stages } from '../../ports/stage.js';
 import type { CanarySettings, Fault } from '../../core/canary-settings.js';
+import { AppError } from '../../core/errors.js';
 
 /** What a canary may do to its own process when an admin asks for it. */
 export interface SelfHarm {
@@ -12,6 +13,8 @@ export interface SelfHarm {
 
 export interface CanaryDeps {
   find(id: string): Promise<CanarySettings>;
+  /** Whether an item has not ended. */
+  isLive(id: string): Promise<boolean>;
   self: SelfHarm;
 }
 
@@ -47,7 +50,7 @@ export function canaryStages(deps: CanaryDeps): Stages<typeof canary> {
 async function work(deps: CanaryDeps, stage: Fault['stage'], context: StageContext) {
   const settings = await deps.find(context.item.id);
   const fault = settings.faults.find((each) => isMeant(each, stage, context));
-  await act(deps.self, fault, context);
+  await act(deps, fault, context);
   // A fan-out's units take as long as the stage before them.
   const at = STAGE_NAMES.findIndex((name) => name === stage);
   const ms = settings.stageMs[Math.max(0, at)] ?? 0;
@@ -58,11 +61,11 @@ async function work(deps: CanaryDeps, stage: Fault['stage'], context: StageConte
 }
 
 function isMeant(fault: Fault, stage: string, context: StageContext): boolean {
-  if (fault.stage !== stage || fault.attempt !== context.attempt) return false;
+  if (fault.stage !== stage || ('attempt' in fault && fault.attempt !== context.attempt)) return false;
   return fault.unit === undefined || fault.unit === context.unit;
 }
 
-async function act(self: SelfHarm, fault: Fault | undefined, context: StageContext): Promise<void> {
+async function act({ self, isLive }: CanaryDeps, fault: Fault | undefined, context: StageContext): Promise<void> {
   switch (fault?.kind) {
     case 'fail':
       throw new Error(`asked to fail on attempt ${String(context.attempt)}`);
@@ -74,6 +77,9 @@ async function act(self: SelfHarm, fault: Fault | undefined, context: StageConte
     case 'freeze':
       self.freeze();
       return;
+    case 'failWhile':
+      if (!(await isLive(fault.item))) return;
+      throw new AppError('internal', `asked to fail while ${fault.item} lives`, { errorClass: fault.class });
     case 'freezeInCommit':
     case undefined:
       return;

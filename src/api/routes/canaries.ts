@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type CanarySettings, FAULT_KINDS, FAULT_STAGES } from '../../core/canary-settings.js';
+import { ERROR_CLASSES } from '../../core/error-class.js';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { RunInput } from '../../core/run.js';
@@ -23,12 +24,22 @@ const TAGS = ['canaries'];
 /** Ten minutes: the canary's own limit on a stage is a little more. */
 const StageMs = z.int().min(0).max(600_000);
 
-const Fault = z.strictObject({
+const FaultOfStage = z.strictObject({
   stage: z.enum(FAULT_STAGES),
-  attempt: z.int().min(1).max(20).describe('On which attempt at the task, counted from 1'),
-  kind: z.enum(FAULT_KINDS),
   unit: text(100).optional().describe('Of a fan-out: only this unit'),
 });
+
+const Fault = z.discriminatedUnion('kind', [
+  FaultOfStage.extend({
+    kind: z.enum(FAULT_KINDS),
+    attempt: z.int().min(1).max(20).describe('On which attempt at the task, counted from 1'),
+  }),
+  FaultOfStage.extend({
+    kind: z.literal('failWhile'),
+    item: z.uuid().describe('Every attempt fails as long as this item has not ended'),
+    class: z.enum(ERROR_CLASSES),
+  }),
+]);
 
 const CanaryBody = z.strictObject({
   stageMs: z
