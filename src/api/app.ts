@@ -17,6 +17,7 @@ import { addGracefulClose } from './graceful-close.js';
 import { addRateLimit, addSecurityHeaders, addShedding, type Limits } from './limits.js';
 import { addNotFoundHandler } from './not-found.js';
 import { addOpenApi, addReference } from './openapi.js';
+import { addBreakerRoutes } from './routes/breakers.js';
 import { addCanaryRoutes } from './routes/canaries.js';
 import { addHealthRoutes } from './routes/health.js';
 import { addItemActionRoutes } from './routes/item-actions.js';
@@ -109,6 +110,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   const engineHealth = createEngineHealth(deps.engine);
   addHealthRoutes(app, { ...deps, engineHealth });
   addMetricsRoute(app, deps);
+  addBreakerRoutes(app, deps);
   addCanaryRoutes(app, deps);
   const reader = { ...deps, engineHealth, temporalUi: settings.temporalUi };
   addItemRoutes(app, reader);

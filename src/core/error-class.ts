@@ -24,7 +24,14 @@ const CLASS_OF_NAME: ReadonlyMap<string, ErrorClass> = new Map([
   ['PrismaClientInitializationError', 'DB_ERROR'],
   ['PrismaClientRustPanicError', 'DB_ERROR'],
   ['PrismaClientValidationError', 'DB_ERROR'],
+  ['RestError', 'STORAGE_ERROR'], // Azure
+  ['S3ServiceException', 'STORAGE_ERROR'],
+  ['NoSuchBucket', 'STORAGE_ERROR'],
+  ['NoSuchKey', 'STORAGE_ERROR'],
 ]);
+
+/** Every error of the AI SDK is named so, whatever is behind it: what a model did not answer is the model's. */
+const LLM_NAME = /^AI_\w+Error$/;
 
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
@@ -42,7 +49,11 @@ const NETWORK_CODES = new Set([
   'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',
+  'UND_ERR_ABORTED',
 ]);
+
+/** A disk that is full, broken, read-only or over its quota. A file that is not there may be anybody's fault. */
+const STORAGE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
 
 /** Last resort, for errors that lost their type on the way; the more particular class comes first. The second line of
  *  database words is what `pg` says, without a code, of a connection it lost or never got. */
@@ -102,7 +113,9 @@ function classOfType({ own, name, code, isFromServer }: Fault): ErrorClass | und
   if (own) return own === 'UNKNOWN' ? undefined : own;
   const byName = typeof name === 'string' ? CLASS_OF_NAME.get(name) : undefined;
   if (byName) return byName;
+  if (typeof name === 'string' && LLM_NAME.test(name)) return 'LLM_ERROR';
   if (typeof code === 'string' && NETWORK_CODES.has(code)) return 'NETWORK_ERROR';
+  if (typeof code === 'string' && STORAGE_CODES.has(code)) return 'STORAGE_ERROR';
   // A five-character SQLSTATE beside a severity is what a Postgres server reports, under the name `error`.
   const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
   return (isSqlState && isFromServer) || name === 'error' ? 'DB_ERROR' : undefined;

@@ -101,7 +101,7 @@ export async function openBreaker(
   if (!opened) throw new Error(`the breaker of ${pipeline.name} and ${errorClass} was not written`);
   await transaction.query(
     `INSERT INTO holds (pipeline, kind, key, until, reason, set_by) VALUES ($1, 'breaker', $2, 'infinity', $3, 'system')
-     ON CONFLICT (pipeline, kind, key) DO UPDATE SET reason = excluded.reason`,
+     ON CONFLICT (pipeline, kind, key) DO UPDATE SET until = excluded.until, wake_from = NULL, reason = excluded.reason`,
     [pipeline.name, errorClass, reason],
   );
   await raiseEvent(transaction, {
@@ -113,12 +113,23 @@ export async function openBreaker(
   });
 }
 
-/** Lets go of a locked breaker. Its row stays, closed: what failed before is not counted again. */
-export async function closeBreaker(transaction: Sql, breaker: BreakerRow, why: string): Promise<void> {
+/** Lets go of a locked breaker. Its row stays, closed: what failed before is not counted again. What waits comes by itself,
+ *  spread over time; `wakeFrom` has all of it woken, from the item of this id on. */
+export async function closeBreaker(
+  transaction: Sql,
+  breaker: BreakerRow,
+  why: string,
+  wakeFrom: string | null = null,
+): Promise<void> {
   const { pipeline, class: errorClass, stages, openedAt } = breaker;
   await transaction.query(
-    `WITH hold AS (DELETE FROM holds WHERE pipeline = $1 AND kind = 'breaker' AND key = $2)
-     UPDATE breakers SET state = 'closed', probing = false, closed_at = clock_timestamp() WHERE pipeline = $1 AND class = $2`,
+    wakeFrom === null
+      ? `DELETE FROM holds WHERE pipeline = $1 AND kind = 'breaker' AND key = $2`
+      : `UPDATE holds SET until = now(), wake_from = $3 WHERE pipeline = $1 AND kind = 'breaker' AND key = $2`,
+    [pipeline, errorClass, ...(wakeFrom === null ? [] : [wakeFrom])],
+  );
+  await transaction.query(
+    `UPDATE breakers SET state = 'closed', probing = false, closed_at = clock_timestamp() WHERE pipeline = $1 AND class = $2`,
     [pipeline, errorClass],
   );
   await raiseEvent(transaction, {

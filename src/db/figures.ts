@@ -1,3 +1,4 @@
+import { listOpenBreakers } from './breaker-list.js';
 import type { Prisma } from './prisma.js';
 
 /** Figures of all items, read when they are asked for. */
@@ -7,13 +8,14 @@ export interface Figures {
   refusals: { pipeline: string; stage: string; count: number }[];
   workers: WorkersSeen;
   undelivered: { channel: string; count: number }[];
+  openBreakers: { pipeline: string; class: string }[];
 }
 
 /** Workers say every five seconds that they are there; one that has not for this long is silent. */
 export const WORKER_SILENT_SECONDS = 30;
 
 export async function readFigures(prisma: Prisma): Promise<Figures> {
-  const [items, refusals, workers, undelivered] = await Promise.all([
+  const [items, refusals, workers, undelivered, openBreakers] = await Promise.all([
     prisma.$queryRaw<Figures['items']>`
       SELECT pipeline, state, count(*)::int AS count,
         extract(epoch FROM now() - min(created_at))::float8 AS "oldestAgeSeconds"
@@ -22,8 +24,9 @@ export async function readFigures(prisma: Prisma): Promise<Figures> {
       SELECT pipeline, stage, count(*)::int AS count FROM refusals GROUP BY pipeline, stage`,
     readWorkersSeen(prisma),
     readUndelivered(prisma),
+    listOpenBreakers(prisma),
   ]);
-  return { items, refusals, workers, undelivered };
+  return { items, refusals, workers, undelivered, openBreakers };
 }
 
 /** What is given up is not waited for any more. */

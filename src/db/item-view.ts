@@ -1,7 +1,8 @@
 import type { Hold, ItemFacts, RunningTask, WaitingTask } from '../core/diagnosis.js';
 import { SUSPECT_CRASHES } from './crash.js';
-import type { Attempt, AuditEntry, Item, Receipt, Task } from './generated/client.js';
-import type { Prisma } from './prisma.js';
+import { type Attempt, type AuditEntry, type Item, Prisma, type Receipt, type Task } from './generated/client.js';
+import { HOLD_OF_ITEM } from './hold.js';
+import type { Prisma as Client } from './prisma.js';
 
 /** Lines of the timeline that are read, the latest; running tasks that are shown. A reader looks at no more. */
 const TIMELINE_LINES = 200;
@@ -36,13 +37,13 @@ export interface ItemView {
 /** The little that who-may-do-what is decided on. */
 export type ItemHead = Pick<Item, 'id' | 'pipeline' | 'owner' | 'state'>;
 
-export async function findItemHead(prisma: Prisma, id: string): Promise<ItemHead | null> {
+export async function findItemHead(prisma: Client, id: string): Promise<ItemHead | null> {
   return prisma.item.findUnique({ where: { id }, select: { id: true, pipeline: true, owner: true, state: true } });
 }
 
 /** One statement and so one snapshot: a row read before a move and tasks read after it would contradict each other. It is
  *  what is read most, and a dozen reads in a transaction cost twice as much. */
-export async function findItemView(prisma: Prisma, id: string): Promise<ItemView | null> {
+export async function findItemView(prisma: Client, id: string): Promise<ItemView | null> {
   const [row] = await prisma.$queryRaw<Row[]>`
     SELECT now() AS now, to_jsonb(i) AS item,
       (SELECT json_agg(to_jsonb(a)) FROM (
@@ -65,8 +66,7 @@ export async function findItemView(prisma: Prisma, id: string): Promise<ItemView
         FROM tasks WHERE item_id = i.id AND visit = i.visit AND status = 'waiting'
         ORDER BY retry_at NULLS LAST, position LIMIT 1) t) AS waiting,
       (SELECT to_jsonb(h) FROM (
-        SELECT kind, key, until, reason FROM holds
-        WHERE pipeline = i.pipeline AND until > now() ORDER BY until DESC LIMIT 1) h) AS hold
+        ${Prisma.raw(HOLD_OF_ITEM)}) h) AS hold
     FROM items i WHERE i.id = ${id}::uuid`;
   return row ? viewOf(row) : null;
 }

@@ -51,9 +51,10 @@ export async function resumePipeline(pool: pg.Pool, { pipeline, actor, reason }:
   });
 }
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** Before every item's. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Marks one page of a resumed pipeline's items to be woken. Those that run need no wake; those whose row is locked are on
+/** Marks one page of a released pipeline's items to be woken. Those that run need no wake; those whose row is locked are on
  *  their way. The page where nothing is left removes the row. Returns how many were looked at. */
 export async function wakeReleased(pool: pg.Pool, limit: number): Promise<number> {
   const { rows } = await pool.query<{ seen: number }>(

@@ -4,11 +4,13 @@ import type { AuthSettings } from '../api/auth.js';
 import { startCourier } from '../api/courier.js';
 import { startDispatcher } from '../api/dispatcher.js';
 import { within } from '../api/engine-health.js';
+import { startLoop } from '../api/loop.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
 import { countStarts } from '../api/tell-engine.js';
 import { startWatcher } from '../api/watcher.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { hasShortStage } from '../core/machine.js';
+import { closeQuiet } from '../db/breaker-list.js';
 import { createPool } from '../db/client.js';
 import { createPrisma } from '../db/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
@@ -24,6 +26,9 @@ const BODY_LIMIT_BYTES = 1_048_576;
 
 /** A loop that is late by half a second on average makes every answer at least that late. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
+
+/** A breaker that holds nobody shows as degraded for this much longer than it must. */
+const CLOSE_QUIET_EVERY_MS = 5_000;
 
 /** Serves until `stop` is aborted; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
@@ -43,6 +48,15 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
   const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
   const courier = startCourier({ pool, channels: channelsOf(config, logger), policy: config.notify, logger, metrics });
+  const breakers = startLoop({
+    everyMs: CLOSE_QUIET_EVERY_MS,
+    name: 'breakers',
+    logger,
+    async turn() {
+      for (const closed of await closeQuiet(pool, pipelines))
+        logger.info(closed, 'breaker closed: nothing waits for it');
+    },
+  });
   const limits = { rateLimitPerMinute: config.api.rateLimitPerMinute, maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS };
   const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };
   const deps: ApiDeps = {
@@ -60,7 +74,8 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const metricsApp = config.api.metricsPort === undefined ? undefined : buildMetricsApp(deps);
 
   async function close(): Promise<void> {
-    await Promise.all([app.close(), metricsApp?.close(), dispatcher.stop(), watcher.stop(), courier.stop()]);
+    const loops = [dispatcher, watcher, courier, breakers];
+    await Promise.all([app.close(), metricsApp?.close(), ...loops.map((each) => each.stop())]);
     await prisma.$disconnect();
     await Promise.all([pool.end(), client.connection.close()]);
   }

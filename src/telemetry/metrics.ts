@@ -1,4 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { canOpen } from '../core/breaker.js';
+import { ERROR_CLASSES } from '../core/error-class.js';
 
 /** Every metric there is. Labels come from tables and routes, never from ids: their number is bounded. */
 export interface Metrics {
@@ -14,6 +16,7 @@ export interface Metrics {
   /** Tries of this process to deliver a notification; `result` is delivered, retried or given_up. */
   deliveries: Counter<'channel' | 'result'>;
   undelivered: Gauge<'channel'>;
+  breakerOpen: Gauge<'pipeline' | 'class'>;
   scrapeFailed: Gauge;
 }
 
@@ -79,6 +82,12 @@ export function createMetrics(): Metrics {
       labelNames: ['channel'],
       registers,
     }),
+    breakerOpen: new Gauge({
+      name: 'unstuck_breaker_open',
+      help: '1 while a storm of failures of this class holds stages of the pipeline back',
+      labelNames: ['pipeline', 'class'],
+      registers,
+    }),
     scrapeFailed: new Gauge({
       name: 'unstuck_scrape_failed',
       help: '1 when the database could not be read for this scrape; its figures are then left out',
@@ -93,6 +102,7 @@ export interface ScrapedFigures {
   refusals: readonly { pipeline: string; stage: string; count: number }[];
   workers: { present: number; deaths: number };
   undelivered: readonly { channel: string; count: number }[];
+  openBreakers: readonly { pipeline: string; class: string }[];
 }
 
 /** Shows what was read just now. Null, not readable: unknown is not zero, so the series are left out. `liveStates` names
@@ -108,6 +118,7 @@ export function showFigures(
   metrics.workersPresent.remove();
   metrics.workerDeaths.remove();
   metrics.undelivered.reset();
+  metrics.breakerOpen.reset();
   metrics.scrapeFailed.set(figures === null ? 1 : 0);
   if (figures === null) return;
   for (const labels of liveStates) metrics.items.set({ ...labels }, 0);
@@ -119,4 +130,10 @@ export function showFigures(
   metrics.workersPresent.set(figures.workers.present);
   metrics.workerDeaths.inc(figures.workers.deaths);
   for (const { channel, count } of figures.undelivered) metrics.undelivered.set({ channel }, count);
+  for (const pipeline of new Set(liveStates.map((each) => each.pipeline))) {
+    for (const each of ERROR_CLASSES.filter(canOpen)) metrics.breakerOpen.set({ pipeline, class: each }, 0);
+  }
+  for (const { pipeline, class: errorClass } of figures.openBreakers) {
+    metrics.breakerOpen.set({ pipeline, class: errorClass }, 1);
+  }
 }

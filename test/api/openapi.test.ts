@@ -49,6 +49,7 @@ describe('the OpenAPI document', () => {
         .map(([path, method]) => `${method} ${path}`)
         .sort(),
     ).toEqual([
+      'get /api/v1/breakers',
       'get /api/v1/canaries/{id}',
       'get /api/v1/items/{id}',
       'get /api/v1/pipelines',
@@ -59,6 +60,7 @@ describe('the OpenAPI document', () => {
       'get /health/live',
       'get /health/ready',
       'get /metrics',
+      'post /api/v1/breakers/{pipeline}/{class}/close',
       'post /api/v1/canaries',
       'post /api/v1/items/{id}/cancel',
       'post /api/v1/items/{id}/decisions',

@@ -5,7 +5,8 @@ import type { Pipeline } from '../../src/core/pipeline.js';
 import type { Claimed } from '../../src/db/attempt.js';
 import { claimTask } from '../../src/db/claim.js';
 import { commitAttempt } from '../../src/db/commit.js';
-import { attemptsOf, byHand, doneWith, openSpine, type Spine, taskOf } from '../support/spine.js';
+import { attemptsOf, taskOf } from '../support/facts.js';
+import { byHand, doneWith, openSpine, type Spine } from '../support/spine.js';
 import { several, straight } from '../support/tables.js';
 
 let spine: Spine;
@@ -90,7 +91,7 @@ async function eventsOf(pipeline = line): Promise<string[]> {
 }
 
 async function holdsOf(pipeline = line): Promise<unknown[]> {
-  const { rows } = await spine.pool.query(`SELECT kind, key FROM holds WHERE pipeline = $1`, [pipeline.name]);
+  const { rows } = await spine.pool.query<object>(`SELECT kind, key FROM holds WHERE pipeline = $1`, [pipeline.name]);
   return rows;
 }
 

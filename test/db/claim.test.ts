@@ -217,28 +217,23 @@ describe('a claim is answered hold', () => {
     expect(await hand.claim(id)).toEqual({ answer: 'hold', reason: 'paused', forMs: FOR_EVER_MS });
   });
 
-  it.each([
-    ['pause', 'paused'],
-    ['breaker', 'breaker_open'],
-  ])('while a %s holds the whole pipeline', async (kind, reason) => {
-    const hand = byHand(spine.pool, { ...straight, name: `held by ${kind}` });
+  it('while the whole pipeline is paused', async () => {
+    const hand = byHand(spine.pool, { ...straight, name: 'paused' });
     const id = await hand.make();
-    await holdPipeline(`held by ${kind}`, kind, `now() + interval '1 hour'`);
+    await holdPipeline('paused', `now() + interval '1 hour'`);
 
     const answer = await hand.claim(id);
 
-    expect(answer).toMatchObject({ answer: 'hold', reason });
+    expect(answer).toMatchObject({ answer: 'hold', reason: 'paused' });
     expectAnHour(answer);
-    await spine.pool.query(`UPDATE holds SET until = now() - interval '1 second' WHERE pipeline = $1`, [
-      `held by ${kind}`,
-    ]);
+    await spine.pool.query(`UPDATE holds SET until = now() - interval '1 second' WHERE pipeline = 'paused'`);
     expect(await hand.claim(id)).toMatchObject({ answer: 'run' });
   });
 
   it('while a pipeline is held without an end', async () => {
     const hand = byHand(spine.pool, { ...straight, name: 'held for ever' });
     const id = await hand.make();
-    await holdPipeline('held for ever', 'pause', `'infinity'`);
+    await holdPipeline('held for ever', `'infinity'`);
 
     expect(await hand.claim(id)).toEqual({ answer: 'hold', reason: 'paused', forMs: FOR_EVER_MS });
   });
@@ -352,9 +347,9 @@ function expectAnHour(answer: object): void {
   );
 }
 
-async function holdPipeline(pipeline: string, kind: string, until: string): Promise<void> {
+async function holdPipeline(pipeline: string, until: string): Promise<void> {
   await spine.pool.query(
-    `INSERT INTO holds (pipeline, kind, until, reason, set_by) VALUES ($1, $2, ${until}, 'because', 'root')`,
-    [pipeline, kind],
+    `INSERT INTO holds (pipeline, kind, until, reason, set_by) VALUES ($1, 'pause', ${until}, 'because', 'root')`,
+    [pipeline],
   );
 }

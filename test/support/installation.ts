@@ -44,7 +44,8 @@ const READY_WITHIN_MS = 60_000;
 /** Stages are ended by kills here, not by good-byes: what is left running at the end is thrown away. */
 const GRACE_MS = 1_000;
 
-export async function startInstallation(): Promise<Installation> {
+/** `settings` are variables of every process of it. */
+export async function startInstallation(settings: Record<string, string> = {}): Promise<Installation> {
   await setUp();
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-installation-'));
   const logs = join(folder, 'logs');
@@ -119,6 +120,7 @@ export async function startInstallation(): Promise<Installation> {
       // A tester sends as fast as the installation takes it.
       RATE_LIMIT_PER_MINUTE: '1000000',
       SHUTDOWN_GRACE_MS: String(GRACE_MS),
+      ...settings,
       ...told,
     };
     const path = join(projectRoot, 'dist', 'start', script);

@@ -122,17 +122,17 @@ describe.concurrent('a paused item', () => {
 });
 
 describe.concurrent('a pipeline on hold', () => {
-  async function hold(line: Line, kind: 'pause' | 'breaker', seconds: number): Promise<void> {
+  async function hold(line: Line, seconds: number): Promise<void> {
     await stack.pool.query(
-      `INSERT INTO holds (pipeline, kind, until, reason, set_by) VALUES ($1, $2, now() + $3 * interval '1 second', 'test', 'root')`,
-      [line.table().name, kind, seconds],
+      `INSERT INTO holds (pipeline, kind, until, reason, set_by) VALUES ($1, 'pause', now() + $2 * interval '1 second', 'test', 'root')`,
+      [line.table().name, seconds],
     );
   }
 
   it('begins nothing until the hold is over', async () => {
     const line = stack.line(straight);
     await line.work();
-    await hold(line, 'breaker', 2);
+    await hold(line, 2);
     const run = await line.start();
 
     expect(await line.closed(run)).toBe('final');
@@ -147,7 +147,7 @@ describe.concurrent('a pipeline on hold', () => {
   it('makes runs wait for a long one, and they go on when it is lifted and they are woken', async () => {
     const line = stack.line(straight);
     await line.work();
-    await hold(line, 'pause', 3_600);
+    await hold(line, 3_600);
     const runs = [await line.start(), await line.start()];
     for (const run of runs) await waits(run);
 

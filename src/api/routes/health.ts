@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
+import { listOpenBreakers } from '../../db/breaker-list.js';
 import { readWorkersSeen, WORKER_SILENT_SECONDS } from '../../db/figures.js';
 import type { ApiDeps, App } from '../app.js';
 import { type EngineHealth, within } from '../engine-health.js';
@@ -10,7 +11,7 @@ type Part = z.output<typeof Part>;
 
 const Health = z.object({
   status: z.enum(['ok', 'degraded']),
-  parts: z.object({ postgres: Part, temporal: Part, dispatcher: Part, watcher: Part, workers: Part }),
+  parts: z.object({ postgres: Part, temporal: Part, dispatcher: Part, watcher: Part, workers: Part, breakers: Part }),
 });
 
 /** Below the limit of whoever asks, usually 5 s; long enough that a busy machine is not taken for a dead database. */
@@ -43,12 +44,17 @@ export function addHealthRoutes(app: App, deps: Deps): void {
       },
     },
     async () => {
-      const [workers, temporal] = await Promise.all([workersOf(deps), temporalOf(deps.engineHealth)]);
+      const [workers, temporal, breakers] = await Promise.all([
+        workersOf(deps),
+        temporalOf(deps.engineHealth),
+        breakersOf(deps),
+      ]);
       const parts = {
         temporal,
         dispatcher: loopOf('dispatcher', 'looked for work', deps.dispatcher),
         watcher: loopOf('watcher', 'looked for dead workers', deps.watcher),
         workers: workers ?? UNKNOWN_WORKERS,
+        breakers,
       };
       if (!workers) {
         throw new AppError('database_unavailable', 'the database does not answer', {
@@ -79,6 +85,16 @@ async function workersOf({ prisma }: Deps): Promise<Part | null> {
 async function temporalOf(engineHealth: EngineHealth): Promise<Part> {
   if (await engineHealth.isThere()) return ok('Temporal answers.');
   return away('Temporal does not answer; reads work, and what is submitted starts when it is back.');
+}
+
+/** Held back is not broken: requests are served, and items wait for what is down. */
+async function breakersOf({ prisma }: Deps): Promise<Part> {
+  const open = await within(PATIENCE_MS, listOpenBreakers(prisma)).catch(() => null);
+  if (!open) return unknown('Postgres, which knows the breakers, does not answer.');
+  if (open.length === 0) return ok('Nothing is held back.');
+  return away(
+    open.map((each) => `${each.pipeline} is held since ${each.openedAt.toISOString()}: ${each.reason}.`).join(' '),
+  );
 }
 
 function loopOf(name: string, did: string, loop: { lastTurnAt(): Date | null } | undefined): Part {
