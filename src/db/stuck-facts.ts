@@ -9,6 +9,7 @@ import {
 import type { Pipeline } from '../core/pipeline.js';
 import type { Sql } from '../ports/sql.js';
 import { SUSPECT_CRASHES } from './crash.js';
+import { HOLD_OF_ITEM } from './hold.js';
 import type { Cause } from './receipts.js';
 
 /** An item and all that its rows say about why it does not move, at one moment. */
@@ -73,7 +74,7 @@ export const FACTS_JOINS = `
     SELECT * FROM tasks t WHERE t.item_id = i.id AND t.visit = i.visit AND t.status = 'waiting'
     ORDER BY t.retry_at NULLS LAST, t.position LIMIT 1) w ON true
   LEFT JOIN LATERAL (
-    SELECT * FROM holds WHERE pipeline = i.pipeline AND until > now() ORDER BY until DESC LIMIT 1) h ON true`;
+    ${HOLD_OF_ITEM}) h ON true`;
 
 /** Why a locked item has stopped, as far as its rows tell. */
 export async function causeOf(transaction: Sql, pipeline: Pipeline, item: { id: string }): Promise<Cause> {
