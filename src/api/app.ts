@@ -23,6 +23,7 @@ import { addHealthRoutes } from './routes/health.js';
 import { addItemActionRoutes } from './routes/item-actions.js';
 import { addItemRoutes } from './routes/items.js';
 import { addMetricsRoute } from './routes/metrics.js';
+import { addNotificationRoutes } from './routes/notifications.js';
 import { addPipelineRoutes } from './routes/pipelines.js';
 import { addReceiptRoutes } from './routes/receipts.js';
 import { addWorkerRoutes } from './routes/workers.js';
@@ -118,6 +119,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addPipelineRoutes(app, deps);
   addReceiptRoutes(app, deps);
   addWorkerRoutes(app, deps);
+  addNotificationRoutes(app, deps);
   await addReference(app);
   return app;
 }

@@ -52,6 +52,7 @@ describe('the OpenAPI document', () => {
       'get /api/v1/breakers',
       'get /api/v1/canaries/{id}',
       'get /api/v1/items/{id}',
+      'get /api/v1/notifications',
       'get /api/v1/pipelines',
       'get /api/v1/receipts',
       'get /api/v1/receipts.csv',
