@@ -49,6 +49,8 @@ export interface ItemFacts {
   started: boolean;
   startAfter: Date | null;
   startTries: number;
+  /** When the engine took the start, if the dispatcher had to ask for it. */
+  acceptedAt: Date | null;
   runEndedAt: Date | null;
   rescues: number;
   lastRescueAt: Date | null;
@@ -146,7 +148,7 @@ function ofStart(facts: Facts): Diagnosis | null {
   const { item, now, engine, wedgedBy } = facts;
   if (item.started || wasClosed(facts)) return null;
   if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
-  if (engine === 'alive') return ofQueue(facts);
+  if (engine === 'alive' || (engine === undefined && item.acceptedAt)) return ofQueue(facts);
   if (item.startTries === 0 && isAhead(item.startAfter, now)) return say.startNotDue(item, item.startAfter);
   if (engine === 'unknown') return say.engineUnreachable(item, now);
   return ofPipelineHold(facts) ?? say.startLost(item, now);

@@ -54,7 +54,8 @@ export interface StuckColumns extends Omit<ItemFacts, 'pausedUntil'> {
 /** Reads from a relation `i` of whole item rows: the table itself, or rows that a statement has just written. */
 export const FACTS = `
   SELECT now() AS now, i.id, i.owner, i.visit, i.epoch, i.version, i.pipeline, i.state, i.beat_at AS "beatAt", i.started,
-    i.start_after AS "startAfter", i.start_tries AS "startTries", i.run_ended_at AS "runEndedAt", i.rescues,
+    i.start_after AS "startAfter", i.start_tries AS "startTries", i.accepted_at AS "acceptedAt",
+    i.run_ended_at AS "runEndedAt", i.rescues,
     i.last_rescue_at AS "lastRescueAt", i.next_rescue_after AS "nextRescueAfter", i.paused_until AS "pausedUntil",
     i.pause_reason AS "pauseReason", i.parked_at AS "parkedAt", i.parked_why AS "parkedWhy", i.ended_at AS "endedAt",
     i.end_reason AS "endReason",

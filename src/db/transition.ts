@@ -1,5 +1,5 @@
 import type { ErrorClass } from '../core/error-class.js';
-import { isEnd, isLegalMove, rowOf, type Via } from '../core/machine.js';
+import { claimedState, isEnd, isLegalMove, isRests, rowOf, type Via } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { entryStep } from '../core/step.js';
 import type { Sql } from '../ports/sql.js';
@@ -104,11 +104,12 @@ function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] 
   if (move.error !== undefined || !keepsError(move.via)) all.push(...errorOf(move, p));
   const ends = isEnd(rowOf(pipeline, move.to));
   if (ends) all.push(...endingOf(move, p));
-  if (beginsRun(move.via, ends)) all.push(...newRunOf(pipeline, move.to));
+  if (beginsRun(move.via, ends)) all.push('epoch = i.epoch + 1', ...newRunOf(pipeline, move.to));
+  else if (!ends && leavesRest(pipeline, move)) all.push(NEXT_UNUSED_EPOCH, ...newRunOf(pipeline, move.to));
+  else if (concernsRun(move, ends)) all.push(wakes());
   if (move.via === 'rescue') all.push(...rescueOf(move, p));
   if (move.via === 'exhaustion' && !ends) all.push(...NO_RESCUES);
   if (beginsVisit(move.via)) all.push(...newVisitOf());
-  if (concernsRun(move, ends)) all.push(wakes());
   return all;
 }
 
@@ -162,11 +163,19 @@ function beginsRun(via: Via, ends: boolean): boolean {
   return via === 'rescue' || beginsVisit(via) || (via === 'exhaustion' && !ends);
 }
 
+/** Whether nobody walks the item: it rests until something other than a run moves it. */
+function leavesRest(pipeline: Pipeline, { from, via }: Move): boolean {
+  const row = rowOf(pipeline, from);
+  return via === 'outcome' && isRests(row) && claimedState(row) === undefined;
+}
+
+/** The same while no run was ever asked for under it. */
+const NEXT_UNUSED_EPOCH = 'epoch = i.epoch + (i.started OR i.start_after IS NOT NULL)::int';
+
 /** `started` is cleared together with the epoch and never without it, or a closed run's id would be started again. */
 function newRunOf(pipeline: Pipeline, to: string): string[] {
   const wantsRun = entryStep(pipeline, to, 1) !== null;
   return [
-    'epoch = i.epoch + 1',
     'started = false',
     'start_tries = 0',
     `start_after = ${wantsRun ? 'now()' : 'NULL'}`,

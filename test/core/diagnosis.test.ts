@@ -127,6 +127,14 @@ const cases: Case[] = [
     at: null,
   },
   {
+    name: 'started by the dispatcher, and no worker has come',
+    given: { item: { started: false, startTries: 1, acceptedAt: ago(8), beatAt: ago(10) } },
+    reason: 'backlog',
+    says: 'It waits for a free worker (whether its run is alive was not asked); its last sign of life was 10 s ago.',
+    next: 'The next free worker takes it.',
+    at: null,
+  },
+  {
     name: 'not started while Temporal is away',
     given: { item: { started: false, startTries: 2, startAfter: ago(1), beatAt: ago(10) }, engine: 'unknown' },
     reason: 'engine_unreachable',

@@ -11,7 +11,15 @@ function facts(item: Partial<ItemFacts>, running: Partial<RunningTask> | null = 
     now,
     pipeline: canary,
     item: {
-      ...{ pipeline: 'canary', state: 'FIRST', beatAt: ago(60_000), started: true, startAfter: null, startTries: 0 },
+      ...{
+        pipeline: 'canary',
+        state: 'FIRST',
+        beatAt: ago(60_000),
+        started: true,
+        startAfter: null,
+        startTries: 0,
+        acceptedAt: null,
+      },
       ...{
         runEndedAt: null,
         rescues: 0,

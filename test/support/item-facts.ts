@@ -39,6 +39,7 @@ export const live: ItemFacts = {
   started: true,
   startAfter: ago(60),
   startTries: 0,
+  acceptedAt: null,
   runEndedAt: null,
   rescues: 0,
   lastRescueAt: null,

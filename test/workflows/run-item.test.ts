@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.js';
 import { decideItem, retryItem } from '../../src/db/control.js';
+import { leaveRest } from '../../src/db/leave-rest.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { AnyStage } from '../../src/ports/stage.js';
 import { attemptsOf, effectsOf, itemOf, movesOf, tasksOf, trailFaults } from '../support/facts.js';
@@ -300,11 +301,12 @@ describe.concurrent('a state that rests', () => {
   it('is left by the first claim', async () => {
     const line = await working(resting);
     const run = await line.insert();
-    await stack.pool.query(`UPDATE items SET state = 'queued', start_after = now() WHERE id = $1`, [run.itemId]);
-    const queued = await line.restart(run.itemId);
+    await leaveRest(stack.limited, line.find, { itemId: run.itemId, actor: ADA, outcome: 'confirmed' });
+    line.dispatch();
 
-    expect(await line.closed(queued)).toBe('final');
+    await until('it is ready', async () => (await itemOf(stack.pool, run.itemId)).state === 'ready');
     expect((await movesOf(stack.pool, run.itemId)).slice(1)).toEqual([
+      'registered>queued',
       'queued>converting',
       'converting>storing',
       'storing>ready',
