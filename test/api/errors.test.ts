@@ -36,6 +36,7 @@ interface Case extends Expected {
 
 const CANARIES = { method: 'POST', url: '/api/v1/canaries' } as const;
 const fault = { stage: 'first', attempt: 1, kind: 'fail' };
+const outage = { stage: 'first', kind: 'failWhile', item: randomUUID(), class: 'LLM_ERROR' };
 
 function withToken(token: string | Promise<string>): () => Promise<Call> {
   return async () => ({ url: `/api/v1/items/${busy}`, headers: { authorization: `Bearer ${await token}` } });
@@ -229,6 +230,13 @@ const badCanaries: [what: string, payload: object | unknown[] | string, ...names
   ['a fault of an unknown kind', { faults: [{ ...fault, kind: 'explode' }] }, 'faults.0.kind'],
   ['a fault without a kind', { faults: [{ stage: 'first', attempt: 1 }] }, 'faults.0.kind'],
   ['a fault with an unknown field', { faults: [{ ...fault, when: 1 }] }, 'faults.0.when'],
+  [
+    'an outage without an item',
+    { faults: [{ stage: 'first', kind: 'failWhile', class: 'LLM_ERROR' }] },
+    'faults.0.item',
+  ],
+  ['an outage of an unknown class', { faults: [{ ...outage, class: 'MOOD' }] }, 'faults.0.class'],
+  ['an outage on one attempt', { faults: [{ ...outage, attempt: 1 }] }, 'faults.0.attempt'],
   ['a fault of an empty unit', { faults: [{ ...fault, unit: '' }] }, 'faults.0.unit'],
   ['a unit with a NUL byte', { faults: [{ ...fault, unit: 'a\u0000b' }] }, 'faults.0.unit'],
   ['a unit with half a surrogate pair', { faults: [{ ...fault, unit: 'a\ud800' }] }, 'faults.0.unit'],

@@ -57,7 +57,10 @@ it('an outage spends few tries, holds everybody else at no cost, and is followed
     const there = await numberOf(`SELECT count(*)::int AS n FROM tasks WHERE stage = 'second' AND status = 'waiting'`);
     return there === ITEMS;
   });
-  await until('one was let through', async () => (await numberOf(`SELECT probe_every_ms AS n FROM breakers`)) === 8_000);
+  await until(
+    'one was let through',
+    async () => (await numberOf(`SELECT probe_every_ms AS n FROM breakers`)) === 8_000,
+  );
   const item = await until('an item says so', async () => {
     const { body } = await admin.get(`/api/v1/items/${ids[0] ?? ''}`);
     return body.diagnosis?.reason === 'breaker_open' ? body : null;
