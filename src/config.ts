@@ -76,6 +76,12 @@ const mailAddresses = text('mail addresses with commas between them, such as ops
 
 const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
 
+/** An hour at least: less would delete what is still being added to. */
+const keptText = text(
+  'a span of time of at least an hour such as 48h or 30d',
+  (value) => isSpan(value) && msOf(value) >= 3_600_000,
+).transform((value) => value as Span);
+
 const spansText = text('spans of time with commas between them, such as 3m,10m,30m', (value) =>
   value.split(',').every((part) => isSpan(part.trim())),
 ).transform((value) => value.split(',').map((part) => part.trim() as Span));
@@ -118,6 +124,19 @@ const settings = z.object({
   WORKER_MAX_ACTIVITIES: whole(1, 10_000).default(100),
   // A worker whose session lock was cut takes it again within milliseconds; one that is dead should be missed at once.
   WORKER_GONE_MS: whole(100, 60_000).default(250),
+  // Ids of schedules that are not to run, whatever the code says.
+  SCHEDULES_OFF: z.string().default(''),
+  RETENTION_AT: text('a time of day in UTC such as 04:00', (value) => /^([01]\d|2[0-3]):[0-5]\d$/.test(value)).default(
+    '04:00',
+  ),
+  // A hundred starts are a second's work for Temporal; after an outage the rest follows sweep by sweep.
+  SWEEP_MAX_RESCUES: whole(1, 100_000).default(100),
+  HOURLY_METRICS_KEPT: keptText.default('48h'),
+  JOB_EXECUTIONS_KEPT: keptText.default('30d'),
+  NOTIFICATIONS_KEPT: keptText.default('30d'),
+  RECEIPTS_KEPT: keptText.default('90d'),
+  // Long enough to look up after a weekend who it was.
+  WORKERS_KEPT: keptText.default('7d'),
   // What a stage or a request in flight gets to end by itself; container platforms send SIGKILL after 10 to 30 s.
   SHUTDOWN_GRACE_MS: whole(0, 600_000).default(10_000),
 
@@ -251,6 +270,20 @@ function configOf(given: Settings, pipelines: Record<(typeof PIPELINES)[number],
       temporalUiPort: given.TEMPORAL_UI_PORT,
       temporalCliPath: given.TEMPORAL_CLI_PATH,
       workers: given.WORKERS,
+    },
+    schedules: {
+      off: given.SCHEDULES_OFF.split(',')
+        .map((id) => id.trim())
+        .filter((id) => id !== ''),
+      retentionAt: given.RETENTION_AT,
+      rescuesPerSweep: given.SWEEP_MAX_RESCUES,
+    },
+    kept: {
+      hourlyMetricsMs: msOf(given.HOURLY_METRICS_KEPT),
+      jobExecutionsMs: msOf(given.JOB_EXECUTIONS_KEPT),
+      notificationsMs: msOf(given.NOTIFICATIONS_KEPT),
+      receiptsMs: msOf(given.RECEIPTS_KEPT),
+      workersMs: msOf(given.WORKERS_KEPT),
     },
     worker: {
       name: given.WORKER_NAME,

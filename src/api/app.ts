@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Prisma } from '../db/prisma.js';
 import type { Engine } from '../ports/engine.js';
+import type { Schedules } from '../ports/schedules.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { authorizeCaller, identifyCaller } from './access.js';
 import { type AuthSettings, createIdentify } from './auth.js';
@@ -20,13 +21,16 @@ import { addOpenApi, addReference } from './openapi.js';
 import { addBreakerRoutes } from './routes/breakers.js';
 import { addCanaryRoutes } from './routes/canaries.js';
 import { addHealthRoutes } from './routes/health.js';
+import { addHourlyMetricsRoute } from './routes/hourly-metrics.js';
 import { addItemActionRoutes } from './routes/item-actions.js';
 import { addItemRoutes } from './routes/items.js';
 import { addMetricsRoute } from './routes/metrics.js';
 import { addNotificationRoutes } from './routes/notifications.js';
 import { addPipelineRoutes } from './routes/pipelines.js';
 import { addReceiptRoutes } from './routes/receipts.js';
+import { addScheduleRoutes } from './routes/schedules.js';
 import { addWorkerRoutes } from './routes/workers.js';
+import type { SweepWatch } from './sweep-watch.js';
 
 export interface ApiSettings {
   auth: AuthSettings;
@@ -40,11 +44,14 @@ export interface ApiDeps {
   pool: pg.Pool;
   prisma: Prisma;
   engine: Engine;
+  schedules: Schedules;
   pipelines: Readonly<Record<string, Pipeline>>;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null };
   /** The same of the watcher and dead workers. */
   watcher?: { lastTurnAt(): Date | null };
+  /** Knows which sweeps are late; without one, health says unknown. */
+  sweeps?: Pick<SweepWatch, 'late'>;
   logger: Logger;
   metrics: Metrics;
   settings: ApiSettings;
@@ -112,6 +119,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addHealthRoutes(app, { ...deps, engineHealth });
   addMetricsRoute(app, deps);
   addBreakerRoutes(app, deps);
+  addHourlyMetricsRoute(app, deps);
   addCanaryRoutes(app, deps);
   const reader = { ...deps, engineHealth, temporalUi: settings.temporalUi };
   addItemRoutes(app, reader);
@@ -120,6 +128,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addReceiptRoutes(app, deps);
   addWorkerRoutes(app, deps);
   addNotificationRoutes(app, deps);
+  addScheduleRoutes(app, deps);
   await addReference(app);
   return app;
 }

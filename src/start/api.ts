@@ -12,12 +12,15 @@ import { type Config, ConfigError, loadConfig } from '../config.js';
 import { hasShortStage } from '../core/machine.js';
 import { closeQuiet } from '../db/breaker-list.js';
 import { createPool } from '../db/client.js';
+import { rollUpHours } from '../db/hourly-metrics.js';
 import { createPrisma } from '../db/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalEngine } from '../temporal/engine.js';
+import { createTemporalSchedules } from '../temporal/schedules.js';
 import { channelsOf } from './channels.js';
+import { scheduleRowsOf } from './maintenance.js';
 import { pipelinesOf } from './pipelines.js';
 import { runProcess } from './run-process.js';
 
@@ -29,6 +32,9 @@ const MAX_EVENT_LOOP_DELAY_MS = 500;
 
 /** A breaker that holds nobody shows as degraded for this much longer than it must. */
 const CLOSE_QUIET_EVERY_MS = 5_000;
+/** The present hour is shown a minute late at most. In this process and not in a sweep: the figures of an hour in which Temporal
+ *  was away are the ones that somebody wants to see. */
+const ROLL_UP_EVERY_MS = 60_000;
 
 /** Serves until `stop` is aborted; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
@@ -57,12 +63,22 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
         logger.info(closed, 'breaker closed: nothing waits for it');
     },
   });
+  const schedules = createTemporalSchedules(client, scheduleRowsOf(config));
+  const rollUp = startLoop({
+    everyMs: ROLL_UP_EVERY_MS,
+    name: 'roll-up of hourly metrics',
+    logger,
+    async turn() {
+      await rollUpHours(pool, pipelines, config.kept.hourlyMetricsMs);
+    },
+  });
   const limits = { rateLimitPerMinute: config.api.rateLimitPerMinute, maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS };
   const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };
   const deps: ApiDeps = {
     pool,
     prisma,
     engine: countStarts(engine, metrics, 'api'),
+    schedules,
     pipelines,
     dispatcher,
     watcher,
@@ -74,7 +90,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const metricsApp = config.api.metricsPort === undefined ? undefined : buildMetricsApp(deps);
 
   async function close(): Promise<void> {
-    const loops = [dispatcher, watcher, courier, breakers];
+    const loops = [dispatcher, watcher, courier, breakers, rollUp];
     await Promise.all([app.close(), metricsApp?.close(), ...loops.map((each) => each.stop())]);
     await prisma.$disconnect();
     await Promise.all([pool.end(), client.connection.close()]);

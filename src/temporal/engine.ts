@@ -20,7 +20,7 @@ const RUN_ITEM = 'run-item';
 const WAKE = 'wake';
 
 /** A call that Temporal does not answer in this time counts as Temporal being away. */
-const CALL_LIMIT_MS = 5_000;
+export const CALL_LIMIT_MS = 5_000;
 
 /** What a workflow task that a frozen worker took costs, once for each of its runs. Temporal's own 10 s would be felt; replaying
  *  the longest history (2,000 units) takes less than this. */
@@ -150,7 +150,8 @@ function isNotFound(error: unknown): boolean {
 }
 const GRPC_NOT_FOUND = 5;
 
-async function unlessAway<T>(client: Client, limitMs: number, call: () => Promise<T>): Promise<T> {
+/** Whatever goes wrong means that nothing is known: expected answers are told apart inside the call. */
+export async function unlessAway<T>(client: Client, limitMs: number, call: () => Promise<T>): Promise<T> {
   try {
     return await client.connection.withDeadline(Date.now() + limitMs, call);
   } catch (error) {

@@ -1,10 +1,9 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import { taskQueueOf } from './task-queues.js';
+import { MAINTENANCE, taskQueueOf } from './task-queues.js';
 
 export interface WorkerOptions {
   connection: NativeConnection;
   namespace: string;
-  pipeline: string;
   /** As operators see it beside each attempt in the Temporal Web UI. */
   identity: string;
   workflowBundle: { codePath: string };
@@ -29,11 +28,19 @@ const MAX_CACHED_RUNS = 500;
 /** A stage that does not stop by then is left to its fence. */
 const FORCE_AFTER_GRACE_MS = 5_000;
 
-export async function createItemWorker(options: WorkerOptions): Promise<Worker> {
+export function createItemWorker({ pipeline, ...options }: WorkerOptions & { pipeline: string }): Promise<Worker> {
+  return createWorker(options, taskQueueOf(pipeline));
+}
+
+export function createMaintenanceWorker(options: WorkerOptions): Promise<Worker> {
+  return createWorker(options, MAINTENANCE);
+}
+
+function createWorker(options: WorkerOptions, taskQueue: string): Promise<Worker> {
   return Worker.create({
     connection: options.connection,
     namespace: options.namespace,
-    taskQueue: taskQueueOf(options.pipeline),
+    taskQueue,
     identity: options.identity,
     workflowBundle: options.workflowBundle,
     activities: options.activities,

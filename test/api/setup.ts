@@ -10,6 +10,7 @@ import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { createContract, type OpenApi } from './contract.js';
 import { createFakeEngine, type FakeEngine } from './fake-engine.js';
+import { createFakeSchedules, type FakeSchedules } from './fake-schedules.js';
 
 export const SECRET = 'a secret of the tests, long enough for HS256';
 
@@ -17,6 +18,7 @@ export interface TestApi {
   app: App;
   database: TestDatabase;
   engine: FakeEngine;
+  schedules: FakeSchedules;
   /** Sends a request and holds its response against the OpenAPI document. */
   call(request: Call): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
@@ -48,6 +50,7 @@ export interface TestApiOptions {
   pipelines?: ApiDeps['pipelines'];
   dispatcher?: ApiDeps['dispatcher'];
   watcher?: ApiDeps['watcher'];
+  sweeps?: ApiDeps['sweeps'];
 }
 
 /** The API on a database of its own, with an engine that is passed in. */
@@ -56,13 +59,16 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
   const pool = createPool({ url: options.databaseUrl ?? database.url, size: 10, name: 'test api' });
   const prisma = createPrisma(pool);
   const engine = createFakeEngine();
+  const schedules = createFakeSchedules();
   const app = await buildApp({
     pool,
     prisma,
     engine,
+    schedules,
     pipelines: options.pipelines ?? PIPELINES,
     ...(options.dispatcher && { dispatcher: options.dispatcher }),
     ...(options.watcher && { watcher: options.watcher }),
+    ...(options.sweeps && { sweeps: options.sweeps }),
     logger: pino({ level: 'silent' }),
     metrics: createMetrics(),
     settings: {
@@ -88,7 +94,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     await pool.end();
     await database.drop();
   }
-  return { app, database, engine, call, close };
+  return { app, database, engine, schedules, call, close };
 }
 
 export async function tokenOf(who: Who, options: { expires?: string | number; secret?: string } = {}): Promise<string> {

@@ -20,9 +20,16 @@ export interface RunHistory {
   json: unknown;
 }
 
+/** A run of an item, or any other workflow. */
+export type Named = RunRef | { workflowId: string };
+
+export function idOf(named: Named): string {
+  return 'workflowId' in named ? named.workflowId : workflowIdOf(named);
+}
+
 /** The latest execution of a run, or the one named. */
-export async function historyOf(client: Client, run: RunRef, runId?: string): Promise<RunHistory> {
-  const handle = client.workflow.getHandle(workflowIdOf(run), runId);
+export async function historyOf(client: Client, run: Named, runId?: string): Promise<RunHistory> {
+  const handle = client.workflow.getHandle(idOf(run), runId);
   const history = await handle.fetchHistory();
   const events = history.events ?? [];
   return {
@@ -36,7 +43,7 @@ export async function historyOf(client: Client, run: RunRef, runId?: string): Pr
 }
 
 /** Every execution of a run from its first to its last: continuing as new makes another. */
-export async function executionsOf(client: Client, run: RunRef): Promise<RunHistory[]> {
+export async function executionsOf(client: Client, run: Named): Promise<RunHistory[]> {
   const latest = await historyOf(client, run);
   const chain = [latest];
   for (let before = continuedFrom(latest); before; before = continuedFrom(chain[0])) {

@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { type RunRef, workflowIdOf } from '../../src/core/run.js';
-import { executionsOf } from './history.js';
-import type { Stack } from './worker.js';
+import type { Client } from '@temporalio/client';
+import { executionsOf, idOf, type Named } from './history.js';
 
 const folder = resolve(import.meta.dirname, '../histories');
 
@@ -31,14 +30,14 @@ export function eventsOf({ history }: Pick<Recording, 'history'>): HistoryEvent[
   return (history as { events: HistoryEvent[] }).events;
 }
 
-export async function record(stack: Stack, name: string, run: RunRef): Promise<void> {
+export async function record(client: Client, name: string, run: Named): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const file of readdirSync(folder))
     if (new RegExp(`^${name}(-\\d+)?\\.json$`).test(file)) rmSync(join(folder, file));
-  const executions = await executionsOf(stack.temporal.client, run);
+  const executions = await executionsOf(client, run);
   for (const [at, { json }] of executions.entries()) {
     const file = executions.length === 1 ? `${name}.json` : `${name}-${String(at + 1)}.json`;
-    const recording = { workflowId: workflowIdOf(run), history: withoutTraces(json) };
+    const recording = { workflowId: idOf(run), history: withoutTraces(json) };
     writeFileSync(join(folder, file), `${JSON.stringify(recording, null, 1)}\n`);
   }
 }

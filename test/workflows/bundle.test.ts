@@ -27,8 +27,8 @@ describe('the workflow bundle', async () => {
   const { code } = await bundleWorkflows();
   const modules = modulesIn(code);
 
-  it('holds one workflow', () => {
-    expect(workflowsIn(code)).toEqual(['run-item']);
+  it('holds the run of an item and what is scheduled', () => {
+    expect(workflowsIn(code)).toEqual(['retention', 'run-item', 'sweep']);
   });
 
   it('holds no code of ours but the workflows and the little of core they need', () => {

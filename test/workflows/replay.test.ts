@@ -2,6 +2,8 @@ import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Step } from '../../src/core/step.js';
 import { workflowBundle } from '../support/bundle.js';
+import { openMaintenance, type Maintenance } from '../support/maintenance.js';
+import { RECORDED_JOBS } from '../support/recorded-jobs.js';
 import { RECORDED_RUNS } from '../support/recorded-runs.js';
 import { eventsOf, type HistoryEvent, listRecordings, record, type Recording } from '../support/recording.js';
 import { installRuntime } from '../support/runtime.js';
@@ -10,8 +12,10 @@ import { openStack, type Stack } from '../support/worker.js';
 /** Set by scripts/record-histories.ts. */
 const isRecording = process.env['RECORD_HISTORIES'] !== undefined;
 
-if (isRecording) describe('recording', recordAll);
-else {
+if (isRecording) {
+  describe('recording runs', recordAll);
+  describe('recording jobs', recordJobs);
+} else {
   describe('a run that is on its way while the workflow changes', replayAll);
   describe('the recorded histories', coverAll);
 }
@@ -24,7 +28,19 @@ function recordAll(): void {
   afterAll(() => stack.close());
 
   it.each(Object.entries(RECORDED_RUNS))('%s', async (name, play) => {
-    await record(stack, name, await play(stack));
+    await record(stack.temporal.client, name, await play(stack));
+  });
+}
+
+function recordJobs(): void {
+  let maintenance: Maintenance;
+  beforeAll(async () => {
+    maintenance = await openMaintenance();
+  });
+  afterAll(() => maintenance.close());
+
+  it.each(Object.entries(RECORDED_JOBS))('%s', async (name, play) => {
+    await record(maintenance.client, name, { workflowId: await play(maintenance) });
   });
 }
 
@@ -51,7 +67,7 @@ function runIdOf(history: unknown): string {
 function replayAll(): void {
   it('has a recorded history for every way through the workflow', () => {
     const recorded = new Set(listRecordings().map(({ name }) => name.replace(/-\d+$/, '')));
-    expect([...recorded].sort()).toEqual(Object.keys(RECORDED_RUNS).sort());
+    expect([...recorded].sort()).toEqual(Object.keys({ ...RECORDED_RUNS, ...RECORDED_JOBS }).sort());
   });
 
   it('is replayed without a difference', async () => {

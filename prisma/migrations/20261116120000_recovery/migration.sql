@@ -42,17 +42,30 @@ CREATE TABLE "receipts" (
 CREATE TABLE "job_executions" (
     "id" BIGSERIAL NOT NULL,
     "job" TEXT NOT NULL,
+    "run_id" TEXT,
     "window_key" TEXT,
     "status" TEXT NOT NULL DEFAULT 'running',
     "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "timeout_at" TIMESTAMPTZ(3) NOT NULL,
     "ended_at" TIMESTAMPTZ(3),
     "runs" INTEGER NOT NULL DEFAULT 1,
+    "idle" BOOLEAN NOT NULL DEFAULT false,
     "result" JSONB NOT NULL DEFAULT '{}',
     "phases" JSONB NOT NULL DEFAULT '{}',
     "errors" JSONB NOT NULL DEFAULT '[]',
 
     CONSTRAINT "job_executions_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "schedule_counts" (
+    "schedule" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "skipped" INTEGER NOT NULL,
+    "missed" INTEGER NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "schedule_counts_pkey" PRIMARY KEY ("schedule")
 );
 
 -- CreateTable
@@ -153,6 +166,9 @@ CREATE INDEX "receipts_by_time" ON "receipts"("seen_at");
 
 -- CreateIndex
 CREATE INDEX "receipts_waiting" ON "receipts"("item_id") WHERE (moving_at IS NULL AND result = 'waiting'::text);
+
+-- CreateIndex
+CREATE UNIQUE INDEX "job_executions_run" ON "job_executions"("run_id");
 
 -- CreateIndex
 CREATE INDEX "job_executions_by_job" ON "job_executions"("job", "id");

@@ -11,7 +11,15 @@ type Part = z.output<typeof Part>;
 
 const Health = z.object({
   status: z.enum(['ok', 'degraded']),
-  parts: z.object({ postgres: Part, temporal: Part, dispatcher: Part, watcher: Part, workers: Part, breakers: Part }),
+  parts: z.object({
+    postgres: Part,
+    temporal: Part,
+    dispatcher: Part,
+    watcher: Part,
+    workers: Part,
+    breakers: Part,
+    sweeps: Part,
+  }),
 });
 
 /** Below the limit of whoever asks, usually 5 s; long enough that a busy machine is not taken for a dead database. */
@@ -20,7 +28,7 @@ const PATIENCE_MS = 4_000;
 /** A turn of these loops takes half a second, and some seconds while Temporal does not answer. */
 const LOOP_LATE_MS = 30_000;
 
-type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher'> & { engineHealth: EngineHealth };
+type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher' | 'sweeps'> & { engineHealth: EngineHealth };
 
 export function addHealthRoutes(app: App, deps: Deps): void {
   const tags = ['operation'];
@@ -44,10 +52,11 @@ export function addHealthRoutes(app: App, deps: Deps): void {
       },
     },
     async () => {
-      const [workers, temporal, breakers] = await Promise.all([
+      const [workers, temporal, breakers, sweeps] = await Promise.all([
         workersOf(deps),
         temporalOf(deps.engineHealth),
         breakersOf(deps),
+        sweepsOf(deps.sweeps),
       ]);
       const parts = {
         temporal,
@@ -55,6 +64,7 @@ export function addHealthRoutes(app: App, deps: Deps): void {
         watcher: loopOf('watcher', 'looked for dead workers', deps.watcher),
         workers: workers ?? UNKNOWN_WORKERS,
         breakers,
+        sweeps,
       };
       if (!workers) {
         throw new AppError('database_unavailable', 'the database does not answer', {
@@ -103,6 +113,15 @@ function loopOf(name: string, did: string, loop: { lastTurnAt(): Date | null } |
   const lateMs = Date.now() - lastTurnAt.getTime();
   if (lateMs < LOOP_LATE_MS) return ok(`The ${name} has just ${did}.`);
   return away(`The ${name} has not ${did} for ${String(Math.round(lateMs / 1_000))} s.`);
+}
+
+/** Recovery that has stopped must be seen before it is needed. */
+async function sweepsOf(sweeps: Deps['sweeps']): Promise<Part> {
+  if (!sweeps) return unknown('Nobody watches the sweeps here.');
+  const late = await within(PATIENCE_MS, sweeps.late()).catch(() => null);
+  if (!late) return unknown('Postgres, which knows when sweeps ended, does not answer.');
+  if (late.length > 0) return away(late.map(({ sentence }) => sentence).join(' '));
+  return ok('No sweep is late.');
 }
 
 function ok(detail: string): Part {

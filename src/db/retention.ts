@@ -1,0 +1,65 @@
+import type pg from 'pg';
+import type { RetentionStep } from '../core/jobs.js';
+import { foldHourlyMetrics } from './fold-metrics.js';
+
+/** How long each is kept. */
+export interface Kept {
+  hourlyMetricsMs: number;
+  jobExecutionsMs: number;
+  notificationsMs: number;
+  receiptsMs: number;
+  workersMs: number;
+}
+
+export interface Batch {
+  count: number;
+  isLast: boolean;
+}
+
+/** A statement over this many rows takes well under a second and holds few locks. */
+const BATCH_ROWS = 1_000;
+
+/** The answer under an idempotency key is promised for a day. */
+const IDEMPOTENCY_KEYS_MS = 86_400_000;
+
+/** Deletes one batch of what is old enough; hourly metrics are folded into their day first. */
+export async function retainBatch(pool: pg.Pool, kept: Kept, step: RetentionStep, rows = BATCH_ROWS): Promise<Batch> {
+  const count = await removedBy(pool, kept, step, rows);
+  return { count, isLast: count < rows };
+}
+
+function removedBy(pool: pg.Pool, kept: Kept, step: RetentionStep, rows: number): Promise<number> {
+  switch (step) {
+    case 'hourlyMetrics':
+      return foldHourlyMetrics(pool, kept.hourlyMetricsMs, rows);
+    case 'jobExecutions':
+      return remove(pool, 'job_executions', `status <> 'running' AND ended_at < $AGO`, kept.jobExecutionsMs, rows);
+    case 'outbox':
+      return remove(pool, 'outbox', SETTLED, kept.notificationsMs, rows);
+    case 'receipts':
+      return remove(pool, 'receipts', 'acted_at < $AGO', kept.receiptsMs, rows);
+    case 'idempotencyKeys':
+      return remove(pool, 'idempotency_keys', 'created_at < $AGO', IDEMPOTENCY_KEYS_MS, rows);
+    case 'workers':
+      return remove(pool, 'workers', GONE, kept.workersMs, rows);
+  }
+}
+
+/** Every way it was to go is gone, or given up; its deliveries are deleted with it. */
+const SETTLED = `created_at < $AGO AND NOT EXISTS (
+  SELECT 1 FROM deliveries d WHERE d.event_id = old.id AND d.delivered_at IS NULL AND d.failed_at IS NULL)`;
+
+/** A running task that still names its worker needs the row: it says that the worker is gone. */
+const GONE = `(stopped_at < $AGO OR died_at < $AGO)
+  AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.worker = old.id AND t.status = 'running')`;
+
+/** Found first and locked, so that two at once divide the rows between them. */
+async function remove(pool: pg.Pool, table: string, isOld: string, keptMs: number, rows: number): Promise<number> {
+  const ago = `now() - $1 * interval '1 millisecond'`;
+  const { rowCount } = await pool.query(
+    `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+       SELECT ctid FROM ${table} old WHERE ${isOld.replaceAll('$AGO', ago)} LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+    [keptMs, rows],
+  );
+  return rowCount ?? 0;
+}

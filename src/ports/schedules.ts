@@ -1,0 +1,30 @@
+import type { ScheduleRow } from '../core/schedules.js';
+
+/** What the engine knows of a schedule. */
+export interface ScheduleStatus {
+  nextAt: Date | null;
+  /** When it last started a run, asked for by hand or not. */
+  lastAt: Date | null;
+  /** The workflow ids of its runs that go on now. */
+  running: string[];
+  /** Null: it is not paused. */
+  paused: { why: string | null } | null;
+  /** Runs it started; runs it left out because the one before went on; runs that came due while the engine was away. */
+  actions: number;
+  skipped: number;
+  missed: number;
+  createdAt: Date;
+}
+
+/** The engine's schedules. Calls fail with AppError `engine_unavailable` while it is away, and with `not_found` when there is
+ *  no schedule of that id. */
+export interface Schedules {
+  /** As declared in code. */
+  rows: readonly ScheduleRow[];
+  /** Null: the engine does not have it. */
+  find(id: string): Promise<ScheduleStatus | null>;
+  /** Starts a run now; left out, and counted as skipped, when one goes on. */
+  trigger(id: string): Promise<void>;
+  pause(id: string, why: string): Promise<void>;
+  resume(id: string, why: string): Promise<void>;
+}

@@ -1,0 +1,94 @@
+import {
+  type CalendarSpec,
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  type ScheduleOptions,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import type { ScheduleRow, When } from '../core/schedules.js';
+import { msOf } from '../core/span.js';
+import { CALL_LIMIT_MS, unlessAway } from './engine.js';
+import { unlessMissing } from './schedules.js';
+
+/** By this note we know a pause of ours from an operator's, which is left as it is. */
+const OFF_NOTE = 'switched off by the configuration';
+
+/** What a killed worker's workflow task costs; Temporal's own 10 s are longer than the shortest sweep may take. */
+const TASK_TIMEOUT_MS = 3_000;
+
+/** Makes Temporal's schedules what the registry says. Any number of processes may do so at once; nothing is ever deleted, so
+ *  that a restart, or an older version beside this one, takes no schedule away. */
+export async function reconcileSchedules(client: Client, rows: readonly ScheduleRow[]): Promise<void> {
+  for (const row of rows) await unlessAway(client, CALL_LIMIT_MS, () => reconcile(client, row));
+}
+
+async function reconcile(client: Client, row: ScheduleRow): Promise<void> {
+  const schedule = client.schedule.getHandle(row.id);
+  const there = (await unlessMissing(() => schedule.describe())) ?? (row.isOn ? await create(client, row) : null);
+  if (!there) return;
+  // Only when there is a difference: an update writes the whole schedule, and could undo a pause of the same moment.
+  if (differs(there, row)) await schedule.update((before) => ({ ...before, ...optionsOf(row) }));
+  await switchOnOrOff(schedule, there, row.isOn);
+}
+
+/** Null: it is as it should be. */
+async function create(client: Client, row: ScheduleRow): Promise<ScheduleDescription | null> {
+  try {
+    await client.schedule.create({ scheduleId: row.id, ...optionsOf(row) });
+    return null;
+  } catch (error) {
+    // Another process was faster, perhaps of another version.
+    if (error instanceof ScheduleAlreadyRunning) return client.schedule.getHandle(row.id).describe();
+    throw error;
+  }
+}
+
+async function switchOnOrOff(schedule: ScheduleHandle, { state }: ScheduleDescription, isOn: boolean): Promise<void> {
+  if (!isOn && !state.paused) await schedule.pause(OFF_NOTE);
+  if (isOn && state.paused && state.note === OFF_NOTE) await schedule.unpause('switched on by the configuration');
+}
+
+function optionsOf(row: ScheduleRow): Pick<ScheduleOptions, 'spec' | 'action' | 'policies'> {
+  return {
+    spec: specOf(row.when),
+    action: {
+      type: 'startWorkflow',
+      workflowType: row.workflow,
+      workflowId: row.id,
+      args: [row.input],
+      taskQueue: row.taskQueue,
+      workflowRunTimeout: row.runTimeoutMs,
+      workflowTaskTimeout: TASK_TIMEOUT_MS,
+    },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: row.catchUpMs },
+  };
+}
+
+function specOf(when: When): ScheduleOptions['spec'] {
+  if ('every' in when) return { intervals: [{ every: msOf(when.every) }] };
+  const [hour = 0, minute = 0] = when.dailyAt.split(':').map(Number);
+  return { calendars: [{ hour, minute } satisfies CalendarSpec] };
+}
+
+function differs(there: ScheduleDescription, row: ScheduleRow): boolean {
+  const { action, policies, spec } = there;
+  const is = [action.workflowType, action.args, action.taskQueue, action.workflowRunTimeout, policies.catchupWindow];
+  const should = [row.workflow, [row.input], row.taskQueue, row.runTimeoutMs, row.catchUpMs];
+  const isSame = JSON.stringify([...is, policies.overlap, timesIn(spec)]);
+  return isSame !== JSON.stringify([...should, ScheduleOverlapPolicy.SKIP, timesOf(row.when)]);
+}
+
+/** What Temporal answers, as `timesOf` would say it; anything else is a difference. */
+function timesIn({ intervals, calendars }: ScheduleDescription['spec']): unknown {
+  const [interval] = intervals ?? [];
+  if (interval) return [interval.every, calendars?.length ?? 0];
+  const [calendar] = calendars ?? [];
+  return [calendar?.hour[0]?.start, calendar?.minute[0]?.start, calendars?.length];
+}
+
+function timesOf(when: When): unknown {
+  if ('every' in when) return [msOf(when.every), 0];
+  return [...when.dailyAt.split(':').map(Number), 1];
+}

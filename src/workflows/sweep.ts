@@ -1,0 +1,81 @@
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { JobFacts } from '../core/jobs.js';
+import type { SweepActivities, SweepPage } from '../core/sweep-page.js';
+import { inPhase, type JobRecord, runJob } from './job.js';
+
+export interface SweepInput {
+  pipeline: string;
+  /** How many items it may rescue; what is left is the next one's. */
+  rescues: number;
+}
+
+/** A page asks the engine about each of its stuck items; it beats meanwhile, so that a killed or frozen worker is seen soon. */
+const { sweepPage } = proxyActivities<SweepActivities>({
+  startToCloseTimeout: 60_000,
+  heartbeatTimeout: 5_000,
+  // What fails three times in a row fails the sweep: the next one comes soon, and is told apart from one that went well.
+  retry: { initialInterval: 500, maximumAttempts: 3 },
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
+/** Enough to see what goes wrong; a broken database fails every item in the same words. */
+const ERRORS_KEPT = 20;
+
+/** Turns page after page until the last. What each page examined is stamped, so one that is cut short goes on next time. */
+export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts | null> {
+  return runJob(`sweep-${pipeline}`, async ({ record, startedAt, isTimeUp }) => {
+    const total = noPage();
+    let pages = 0;
+    while (!total.isLast && !isTimeUp()) {
+      const rescuesLeft = Math.max(0, rescues - total.reEnqueued);
+      const page = await inPhase(record, 'pages', () => sweepPage({ pipeline, startedAt, rescuesLeft }));
+      addPage(total, page);
+      pages += 1;
+      note(record, total, pages);
+    }
+  });
+}
+
+function note(record: JobRecord, total: SweepPage, pages: number): void {
+  const { errors, stuckMsTotal, isLast, ...counts } = total;
+  const averageStuckDuration = total.totalStuck === 0 ? null : Math.round(stuckMsTotal / total.totalStuck);
+  record.result = { ...counts, averageStuckDuration, pages, isWhole: isLast };
+  record.errors = errors;
+  record.idle = isLast && errors.length === 0 && acted(total) === 0;
+}
+
+function acted(page: SweepPage): number {
+  return page.totalStuck + page.reEnqueued + page.permanentlyFailed + page.parked + page.endedRuns + page.reported;
+}
+
+function noPage(): SweepPage {
+  return {
+    examined: 0,
+    isLast: false,
+    totalStuck: 0,
+    reEnqueued: 0,
+    permanentlyFailed: 0,
+    parked: 0,
+    endedRuns: 0,
+    reported: 0,
+    stuckMsTotal: 0,
+    byStatus: {},
+    errors: [],
+  };
+}
+
+function addPage(total: SweepPage, page: SweepPage): void {
+  total.examined += page.examined;
+  total.totalStuck += page.totalStuck;
+  total.reEnqueued += page.reEnqueued;
+  total.permanentlyFailed += page.permanentlyFailed;
+  total.parked += page.parked;
+  total.endedRuns += page.endedRuns;
+  total.reported += page.reported;
+  total.stuckMsTotal += page.stuckMsTotal;
+  for (const [status, count] of Object.entries(page.byStatus)) {
+    total.byStatus[status] = (total.byStatus[status] ?? 0) + count;
+  }
+  total.errors = [...total.errors, ...page.errors].slice(0, ERRORS_KEPT);
+  total.isLast = page.isLast;
+}

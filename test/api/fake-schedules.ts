@@ -1,0 +1,45 @@
+import { AppError } from '../../src/core/errors.js';
+import { schedulesOf } from '../../src/core/schedules.js';
+import { PIPELINES } from '../../src/pipelines/registry.js';
+import type { Schedules, ScheduleStatus } from '../../src/ports/schedules.js';
+
+export interface FakeSchedules extends Schedules {
+  /** What was asked of it, as `pause sweep-canary adam: too loud`. */
+  asked: string[];
+  /** What it says of every schedule; null: it has none. */
+  status: ScheduleStatus | null;
+  mood: 'well' | 'away';
+}
+
+export function createFakeSchedules(): FakeSchedules {
+  const schedules: FakeSchedules = {
+    rows: schedulesOf(PIPELINES, { off: [], retentionAt: '04:00', rescuesPerSweep: 100 }),
+    asked: [],
+    mood: 'well',
+    status: {
+      nextAt: new Date('2026-11-16T12:00:10Z'),
+      lastAt: new Date('2026-11-16T12:00:00Z'),
+      running: [],
+      paused: null,
+      actions: 7,
+      skipped: 0,
+      missed: 0,
+      createdAt: new Date('2026-11-16T11:00:00Z'),
+    },
+    async find() {
+      answer();
+      return schedules.status;
+    },
+    trigger: (id) => change('trigger', id),
+    pause: (id, why) => change('pause', id, why),
+    resume: (id, why) => change('resume', id, why),
+  };
+  function answer(): void {
+    if (schedules.mood === 'away') throw new AppError('engine_unavailable', 'Temporal does not answer');
+  }
+  async function change(...words: string[]): Promise<void> {
+    answer();
+    schedules.asked.push(words.join(' '));
+  }
+  return schedules;
+}

@@ -1,0 +1,72 @@
+import { gate } from './barrier.js';
+import { type Maintenance, pageOf } from './maintenance.js';
+
+/** One run for every way through the scheduled workflows; kept and replayed as those of items are. */
+export const RECORDED_JOBS: Readonly<Record<string, (maintenance: Maintenance) => Promise<string>>> = {
+  'sweep-pages': sweepPages,
+  'sweep-failed': sweepFailed,
+  'sweep-cancelled': sweepCancelled,
+  'retention-all': retentionAll,
+  'retention-step-failed': retentionStepFailed,
+};
+
+const INPUT = { pipeline: 'straight', rescues: 3 };
+
+async function sweepPages({ work, play }: Maintenance): Promise<string> {
+  const pages = [
+    pageOf({ examined: 2, totalStuck: 1, reEnqueued: 1, stuckMsTotal: 60_000, byStatus: { READING: 1 } }),
+    pageOf({ examined: 1, isLast: true, errors: ['one could not be examined'] }),
+  ];
+  const worker = await work({ sweepPage: async () => pages.shift() ?? pageOf({ isLast: true }) });
+  const id = await play('sweep', INPUT);
+  await worker.stop();
+  return id;
+}
+
+async function sweepFailed({ work, play }: Maintenance): Promise<string> {
+  const worker = await work({ sweepPage: () => Promise.reject(new Error('the database is away')) });
+  const id = await play('sweep', INPUT);
+  await worker.stop();
+  return id;
+}
+
+async function sweepCancelled({ work, play, client }: Maintenance): Promise<string> {
+  const begun = gate();
+  const worker = await work({
+    sweepPage: () => {
+      begun.open();
+      return new Promise(() => undefined);
+    },
+  });
+  const id = await play('sweep', INPUT, {
+    async onStart(workflowId) {
+      await begun.opened;
+      await client.workflow.getHandle(workflowId).cancel();
+    },
+  });
+  await worker.stop();
+  return id;
+}
+
+async function retentionAll({ work, play }: Maintenance): Promise<string> {
+  let batches = 0;
+  const retainBatch = async () => {
+    batches += 1;
+    return { count: 2, isLast: batches !== 1 };
+  };
+  const worker = await work({ activities: { retainBatch } });
+  const id = await play('retention', {});
+  await worker.stop();
+  return id;
+}
+
+async function retentionStepFailed({ work, play }: Maintenance): Promise<string> {
+  const retainBatch = async (step: string) => {
+    if (step === 'receipts') throw new Error('somebody holds the lock');
+    return { count: 0, isLast: true };
+  };
+  const worker = await work({ activities: { retainBatch } });
+  const id = await play('retention', {});
+  await worker.stop();
+  return id;
+}
