@@ -9,7 +9,7 @@ import {
 } from '@temporalio/client';
 import type { ScheduleRow, When } from '../core/schedules.js';
 import { msOf } from '../core/span.js';
-import { CALL_LIMIT_MS, unlessAway } from './engine.js';
+import { unlessAway } from './engine.js';
 import { unlessMissing } from './schedules.js';
 
 /** By this note we know a pause of ours from an operator's, which is left as it is. */
@@ -18,10 +18,13 @@ const OFF_NOTE = 'switched off by the configuration';
 /** What a killed worker's workflow task costs; Temporal's own 10 s are longer than the shortest sweep may take. */
 const TASK_TIMEOUT_MS = 3_000;
 
+/** Nobody waits for it, and a schedule that was made a moment ago may take seconds to answer for the first time. */
+const LIMIT_MS = 20_000;
+
 /** Makes Temporal's schedules what the registry says. Any number of processes may do so at once; nothing is ever deleted, so
  *  that a restart, or an older version beside this one, takes no schedule away. */
 export async function reconcileSchedules(client: Client, rows: readonly ScheduleRow[]): Promise<void> {
-  for (const row of rows) await unlessAway(client, CALL_LIMIT_MS, () => reconcile(client, row));
+  for (const row of rows) await unlessAway(client, LIMIT_MS, () => reconcile(client, row));
 }
 
 async function reconcile(client: Client, row: ScheduleRow): Promise<void> {

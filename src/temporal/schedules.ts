@@ -4,10 +4,13 @@ import type { ScheduleRow } from '../core/schedules.js';
 import type { Schedules, ScheduleStatus } from '../ports/schedules.js';
 import { CALL_LIMIT_MS, unlessAway } from './engine.js';
 
+/** To describe a schedule, Temporal asks the schedule's own workflow, which on a busy server answers after seconds. */
+const DESCRIBE_LIMIT_MS = 10_000;
+
 export function createTemporalSchedules(client: Client, rows: readonly ScheduleRow[]): Schedules {
   return {
     rows,
-    find: (id) => unlessAway(client, CALL_LIMIT_MS, () => find(client, id)),
+    find: (id) => unlessAway(client, DESCRIBE_LIMIT_MS, () => find(client, id)),
     trigger: (id) => change(client, id, (schedule) => schedule.trigger()),
     pause: (id, why) => change(client, id, (schedule) => schedule.pause(why)),
     resume: (id, why) => change(client, id, (schedule) => schedule.unpause(why)),

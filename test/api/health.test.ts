@@ -62,6 +62,19 @@ describe('health', () => {
     api = await openApi();
   });
 
+  it('is degraded when a sweep is late, and names it', async () => {
+    const sentence = 'sweep-canary last got to its end 45 s ago; it is due every 10 s.';
+    const late = { id: 'sweep-canary', pipeline: 'canary', silentMs: 45_000, since: 'never', sentence };
+    const response = await ready({ sweeps: { late: () => Promise.resolve([late]) } });
+    expect(response.json()).toMatchObject({
+      status: 'degraded',
+      parts: { sweeps: { status: 'away', detail: sentence } },
+    });
+    await api.close();
+    const well = await ready({ sweeps: { late: () => Promise.resolve([]) } });
+    expect(well.json()).toMatchObject({ status: 'ok', parts: { sweeps: { status: 'ok' } } });
+  });
+
   it.each(['dispatcher', 'watcher'])('is degraded when the %s has stopped', async (loop) => {
     const response = await ready({ [loop]: { lastTurnAt: () => new Date(Date.now() - 31_000) } });
     expect(response.json()).toMatchObject({ status: 'degraded', parts: { [loop]: { status: 'away' } } });

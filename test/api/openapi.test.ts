@@ -52,11 +52,13 @@ describe('the OpenAPI document', () => {
       'get /api/v1/breakers',
       'get /api/v1/canaries/{id}',
       'get /api/v1/items/{id}',
+      'get /api/v1/metrics/hours',
       'get /api/v1/notifications',
       'get /api/v1/pipelines',
       'get /api/v1/receipts',
       'get /api/v1/receipts.csv',
       'get /api/v1/receipts/summary',
+      'get /api/v1/schedules',
       'get /api/v1/workers',
       'get /health/live',
       'get /health/ready',
@@ -70,6 +72,9 @@ describe('the OpenAPI document', () => {
       'post /api/v1/items/{id}/retry',
       'post /api/v1/pipelines/{name}/pause',
       'post /api/v1/pipelines/{name}/resume',
+      'post /api/v1/schedules/{id}/pause',
+      'post /api/v1/schedules/{id}/resume',
+      'post /api/v1/schedules/{id}/trigger',
     ]);
   });
 

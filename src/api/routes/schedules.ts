@@ -40,14 +40,14 @@ export function addScheduleRoutes(app: App, deps: Deps): void {
     },
     async () => {
       const { rows } = deps.schedules;
-      const statuses = await Promise.all(rows.map((row) => statusOf(deps.schedules, row)));
+      const asked = await Promise.all(rows.map(async (row) => ({ row, status: await statusOf(deps.schedules, row) })));
       const jobs = await listLatestJobs(
         deps.pool,
         rows.map(({ id }) => id),
       );
       return {
-        degraded: statuses.includes('unknown'),
-        schedules: rows.map((row, at) => answerOf(row, statuses[at] ?? 'unknown', jobs)),
+        degraded: asked.some(({ status }) => status === 'unknown'),
+        schedules: asked.map(({ row, status }) => answerOf(row, status, jobs)),
       };
     },
   );

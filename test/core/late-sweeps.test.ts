@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { lateSweeps } from '../../src/core/late-sweeps.js';
+import { schedulesOf } from '../../src/core/schedules.js';
+import { canary } from '../../src/pipelines/canary.js';
+
+const HOUR_MS = 3_600_000;
+const rows = schedulesOf({ canary }, { off: [], retentionAt: '04:00', rescuesPerSweep: 100 });
+const lastEndedAt = new Date('2026-11-16T12:00:00Z');
+
+function lateAfter(ageMs: number | null, watchedMs: number) {
+  const age = { job: 'sweep-canary', lastEndedAt: ageMs === null ? null : lastEndedAt, ageMs };
+  return lateSweeps(rows, [age], watchedMs);
+}
+
+describe('a sweep', () => {
+  it('is late when its last end is older than two intervals', () => {
+    expect(lateAfter(20_000, HOUR_MS)).toEqual([]);
+    expect(lateAfter(20_001, HOUR_MS)).toEqual([
+      {
+        id: 'sweep-canary',
+        pipeline: 'canary',
+        silentMs: 20_001,
+        since: '2026-11-16T12:00:00.000Z',
+        sentence: 'sweep-canary last got to its end 20 s ago; it is due every 10 s.',
+      },
+    ]);
+  });
+
+  it('that was never made is late only when somebody has waited for it that long', () => {
+    expect(lateAfter(null, 20_000)).toEqual([]);
+    expect(lateAfter(null, 20_001)).toMatchObject([
+      { since: 'never', sentence: 'sweep-canary has never got to its end; it is due every 10 s.' },
+    ]);
+  });
+
+  it('is not late right after a start, however long all was down', () => {
+    expect(lateAfter(8 * HOUR_MS, 1_000)).toEqual([]);
+    expect(lateAfter(8 * HOUR_MS, 21_000)).toHaveLength(1);
+  });
+
+  it('that is switched off is never late, nor is what is no sweep', () => {
+    const off = rows.map((row) => ({ ...row, isOn: false }));
+    expect(lateSweeps(off, [], HOUR_MS)).toEqual([]);
+    expect(lateSweeps(rows, [{ job: 'sweep-canary', lastEndedAt, ageMs: 1 }], 90 * 24 * HOUR_MS)).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
+import type { ScheduleStatus } from '../../src/ports/schedules.js';
+import { reconcileSchedules } from '../../src/temporal/reconcile-schedules.js';
+import { createTemporalSchedules } from '../../src/temporal/schedules.js';
+import { gate } from '../support/barrier.js';
+import { type Maintenance, openMaintenance, pageOf, rowOf } from '../support/maintenance.js';
+import { until } from '../support/until.js';
+
+let maintenance: Maintenance;
+beforeAll(async () => {
+  maintenance = await openMaintenance();
+});
+afterAll(() => maintenance.close());
+
+function schedules() {
+  return createTemporalSchedules(maintenance.client, []);
+}
+
+async function statusOf(id: string): Promise<ScheduleStatus> {
+  const status = await schedules().find(id);
+  if (!status) throw new Error(`there is no schedule ${id}`);
+  return status;
+}
+
+/** On a busy machine a schedule may take longer to answer than we wait: then it is asked again. */
+async function untilStatus(what: string, id: string, isSo: (status: ScheduleStatus) => boolean): Promise<void> {
+  await until(what, async () => {
+    const status = await schedules()
+      .find(id)
+      .catch(() => null);
+    return status !== null && isSo(status);
+  });
+}
+
+function describeSchedule(id: string) {
+  return maintenance.client.schedule.getHandle(id).describe();
+}
+
+describe('reconciling', () => {
+  it('makes what is missing, as declared, and twice is once', async () => {
+    const rows = [rowOf('made', { when: { every: '2m' } }), rowOf('daily', { when: { dailyAt: '04:30' } })];
+    await reconcileSchedules(maintenance.client, rows);
+    const first = await describeSchedule('made');
+    expect(first).toMatchObject({
+      spec: { intervals: [{ every: 120_000 }] },
+      action: { workflowType: 'sweep', taskQueue: 'maintenance', workflowRunTimeout: 50_000, args: [rows[0]?.input] },
+      policies: { overlap: 'SKIP', catchupWindow: 10_000 },
+      state: { paused: false },
+    });
+    const next = (await statusOf('daily')).nextAt;
+    expect([next?.getUTCHours(), next?.getUTCMinutes()]).toEqual([4, 30]);
+
+    await reconcileSchedules(maintenance.client, rows);
+
+    for (const { id } of rows) expect((await describeSchedule(id)).info.lastUpdatedAt).toBeUndefined();
+  });
+
+  it('by several processes at once leaves one', async () => {
+    const rows = [rowOf('rushed')];
+    await Promise.all(Array.from({ length: 6 }, () => reconcileSchedules(maintenance.client, rows)));
+    expect((await describeSchedule('rushed')).spec.intervals).toHaveLength(1);
+  });
+
+  it('changes what the table changed', async () => {
+    await reconcileSchedules(maintenance.client, [rowOf('changed')]);
+    const faster = rowOf('changed', { when: { every: '30m' }, input: { pipeline: 'straight', rescues: 5 } });
+    await reconcileSchedules(maintenance.client, [faster]);
+    expect(await describeSchedule('changed')).toMatchObject({
+      spec: { intervals: [{ every: 1_800_000 }] },
+      action: { args: [{ pipeline: 'straight', rescues: 5 }] },
+    });
+    await reconcileSchedules(maintenance.client, [rowOf('changed', { when: { dailyAt: '05:00' } })]);
+    const { spec } = await describeSchedule('changed');
+    expect([spec.intervals?.length ?? 0, spec.calendars?.[0]?.hour[0]?.start]).toEqual([0, 5]);
+  });
+
+  it('leaves an operator’s pause as it is, changed table or not', async () => {
+    await reconcileSchedules(maintenance.client, [rowOf('paused')]);
+    await schedules().pause('paused', 'adam: the disk is full');
+    await reconcileSchedules(maintenance.client, [rowOf('paused')]);
+    await reconcileSchedules(maintenance.client, [rowOf('paused', { when: { every: '3h' } })]);
+    expect((await statusOf('paused')).paused).toEqual({ why: 'adam: the disk is full' });
+    await schedules().resume('paused', 'adam: it is not');
+    await untilStatus('it is resumed', 'paused', ({ paused }) => paused === null);
+  });
+
+  it('pauses what is switched off, and resumes only its own pause', async () => {
+    await reconcileSchedules(maintenance.client, [rowOf('off', { isOn: false })]);
+    expect(await schedules().find('off')).toBeNull();
+    await reconcileSchedules(maintenance.client, [rowOf('off')]);
+    await reconcileSchedules(maintenance.client, [rowOf('off', { isOn: false })]);
+    expect((await statusOf('off')).paused).toEqual({ why: 'switched off by the configuration' });
+    await reconcileSchedules(maintenance.client, [rowOf('off')]);
+    expect((await statusOf('off')).paused).toBeNull();
+  });
+});
+
+describe('a schedule', () => {
+  it('that is not there is said to be missing', async () => {
+    await expect(schedules().trigger('nowhere')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(schedules().pause('nowhere', 'x')).rejects.toMatchObject({ code: 'not_found' });
+    expect(await schedules().find('nowhere')).toBeNull();
+  });
+
+  it('runs its job when it is triggered, by us or with the CLI', async () => {
+    const worker = await maintenance.work();
+    const row = rowOf('sweep-byhand', { input: { pipeline: 'byhand', rescues: 1 } });
+    await reconcileSchedules(maintenance.client, [row]);
+
+    await schedules().trigger(row.id);
+    await until('the first run is kept', async () => (await maintenance.jobs(row.id))[0]?.status === 'completed');
+    const address = ['--address', inject('temporalAddress'), '--namespace', maintenance.namespace];
+    await promisify(execFile)(findTemporalCli(), ['schedule', 'trigger', '--schedule-id', row.id, ...address]);
+    await until('the second is kept beside it', async () => (await maintenance.jobs(row.id))[0]?.runs === 2);
+
+    await untilStatus('both are counted', row.id, ({ actions }) => actions === 2);
+    expect((await statusOf(row.id)).lastAt).toBeInstanceOf(Date);
+    await worker.stop();
+  });
+
+  it('leaves out a run while the one before goes on, and counts that', async () => {
+    const [begun, over] = [gate(), gate()];
+    const worker = await maintenance.work({
+      async sweepPage() {
+        begun.open();
+        await over.opened;
+        return pageOf({ isLast: true });
+      },
+    });
+    const row = rowOf('sweep-slow', { input: { pipeline: 'slow', rescues: 1 } });
+    await reconcileSchedules(maintenance.client, [row]);
+    await schedules().trigger(row.id);
+    await begun.opened;
+    await untilStatus('the schedule knows of its run', row.id, ({ running }) => running.length === 1);
+
+    await schedules().trigger(row.id);
+
+    await untilStatus('the skip is counted', row.id, ({ skipped }) => skipped === 1);
+    over.open();
+    await until('the first ends', async () => (await maintenance.jobs(row.id))[0]?.status === 'completed');
+    expect(await maintenance.jobs(row.id)).toHaveLength(1);
+    await worker.stop();
+  });
+
+  it('fires by itself', async () => {
+    const worker = await maintenance.work();
+    const row = rowOf('sweep-ticking', {
+      when: { every: '1s' },
+      runTimeoutMs: 900,
+      input: { pipeline: 'ticking', rescues: 1 },
+    });
+    await reconcileSchedules(maintenance.client, [row]);
+    await untilStatus('it has run twice', row.id, ({ actions }) => actions >= 2);
+    await schedules().pause(row.id, 'enough');
+    await worker.stop();
+  });
+});
