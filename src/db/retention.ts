@@ -29,36 +29,46 @@ export async function retainBatch(pool: pg.Pool, kept: Kept, step: RetentionStep
 }
 
 function removedBy(pool: pg.Pool, kept: Kept, step: RetentionStep, rows: number): Promise<number> {
+  const remove = (old: Old): Promise<number> => removeOld(pool, old, rows);
   switch (step) {
     case 'hourlyMetrics':
       return foldHourlyMetrics(pool, kept.hourlyMetricsMs, rows);
     case 'jobExecutions':
-      return remove(pool, 'job_executions', `status <> 'running' AND ended_at < $AGO`, kept.jobExecutionsMs, rows);
+      return remove({ table: 'job_executions', isOld: ENDED, keptMs: kept.jobExecutionsMs });
     case 'outbox':
-      return remove(pool, 'outbox', SETTLED, kept.notificationsMs, rows);
+      return remove({ table: 'outbox', isOld: SETTLED, keptMs: kept.notificationsMs });
     case 'receipts':
-      return remove(pool, 'receipts', 'acted_at < $AGO', kept.receiptsMs, rows);
+      return remove({ table: 'receipts', isOld: `acted_at < ${AGO}`, keptMs: kept.receiptsMs });
     case 'idempotencyKeys':
-      return remove(pool, 'idempotency_keys', 'created_at < $AGO', IDEMPOTENCY_KEYS_MS, rows);
+      return remove({ table: 'idempotency_keys', isOld: `created_at < ${AGO}`, keptMs: IDEMPOTENCY_KEYS_MS });
     case 'workers':
-      return remove(pool, 'workers', GONE, kept.workersMs, rows);
+      return remove({ table: 'workers', isOld: GONE, keptMs: kept.workersMs });
   }
 }
 
+const AGO = `now() - $1 * interval '1 millisecond'`;
+
+const ENDED = `status <> 'running' AND ended_at < ${AGO}`;
+
 /** Every way it was to go is gone, or given up; its deliveries are deleted with it. */
-const SETTLED = `created_at < $AGO AND NOT EXISTS (
+const SETTLED = `created_at < ${AGO} AND NOT EXISTS (
   SELECT 1 FROM deliveries d WHERE d.event_id = old.id AND d.delivered_at IS NULL AND d.failed_at IS NULL)`;
 
 /** A running task that still names its worker needs the row: it says that the worker is gone. */
-const GONE = `(stopped_at < $AGO OR died_at < $AGO)
+const GONE = `(stopped_at < ${AGO} OR died_at < ${AGO})
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.worker = old.id AND t.status = 'running')`;
 
+interface Old {
+  table: string;
+  isOld: string;
+  keptMs: number;
+}
+
 /** Found first and locked, so that two at once divide the rows between them. */
-async function remove(pool: pg.Pool, table: string, isOld: string, keptMs: number, rows: number): Promise<number> {
-  const ago = `now() - $1 * interval '1 millisecond'`;
+async function removeOld(pool: pg.Pool, { table, isOld, keptMs }: Old, rows: number): Promise<number> {
   const { rowCount } = await pool.query(
     `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-       SELECT ctid FROM ${table} old WHERE ${isOld.replaceAll('$AGO', ago)} LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+       SELECT ctid FROM ${table} old WHERE ${isOld} LIMIT $2 FOR UPDATE SKIP LOCKED))`,
     [keptMs, rows],
   );
   return rowCount ?? 0;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type CalendarSpec,
   type Client,
@@ -65,8 +66,12 @@ function optionsOf(row: ScheduleRow): Pick<ScheduleOptions, 'spec' | 'action' | 
       workflowRunTimeout: row.runTimeoutMs,
       workflowTaskTimeout: TASK_TIMEOUT_MS,
     },
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: row.catchUpMs },
+    policies: policiesOf(row),
   };
+}
+
+function policiesOf({ catchUpMs }: ScheduleRow) {
+  return { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: catchUpMs, pauseOnFailure: false };
 }
 
 function specOf(when: When): ScheduleOptions['spec'] {
@@ -77,10 +82,12 @@ function specOf(when: When): ScheduleOptions['spec'] {
 
 function differs(there: ScheduleDescription, row: ScheduleRow): boolean {
   const { action, policies, spec } = there;
-  const is = [action.workflowType, action.args, action.taskQueue, action.workflowRunTimeout, policies.catchupWindow];
-  const should = [row.workflow, [row.input], row.taskQueue, row.runTimeoutMs, row.catchUpMs];
-  const isSame = JSON.stringify([...is, policies.overlap, timesIn(spec)]);
-  return isSame !== JSON.stringify([...should, ScheduleOverlapPolicy.SKIP, timesOf(row.when)]);
+  const { workflowType, taskQueue } = action;
+  const args: unknown = action.args;
+  const timeout: unknown = action.workflowRunTimeout;
+  const is = [workflowType, args, taskQueue, timeout, policies, timesIn(spec)];
+  const should = [row.workflow, [row.input], row.taskQueue, row.runTimeoutMs, policiesOf(row), timesOf(row.when)];
+  return !isDeepStrictEqual(is, should);
 }
 
 /** What Temporal answers, as `timesOf` would say it; anything else is a difference. */

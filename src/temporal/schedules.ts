@@ -1,4 +1,4 @@
-import { type Client, type ScheduleHandle, ScheduleNotFoundError } from '@temporalio/client';
+import { type Client, type ScheduleHandle, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import { AppError } from '../core/errors.js';
 import type { ScheduleRow } from '../core/schedules.js';
 import type { Schedules, ScheduleStatus } from '../ports/schedules.js';
@@ -11,7 +11,8 @@ export function createTemporalSchedules(client: Client, rows: readonly ScheduleR
   return {
     rows,
     find: (id) => unlessAway(client, DESCRIBE_LIMIT_MS, () => find(client, id)),
-    trigger: (id) => change(client, id, (schedule) => schedule.trigger()),
+    // By default the SDK would start a second one beside it, which the schedule does not even know of.
+    trigger: (id) => change(client, id, (schedule) => schedule.trigger(ScheduleOverlapPolicy.SKIP)),
     pause: (id, why) => change(client, id, (schedule) => schedule.pause(why)),
     resume: (id, why) => change(client, id, (schedule) => schedule.unpause(why)),
   };

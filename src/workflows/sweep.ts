@@ -1,5 +1,6 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { JobFacts } from '../core/jobs.js';
+import { sweepIdOf } from '../core/schedules.js';
 import type { SweepActivities, SweepPage } from '../core/sweep-page.js';
 import { inPhase, type JobRecord, runJob } from './job.js';
 
@@ -23,7 +24,7 @@ const ERRORS_KEPT = 20;
 
 /** Turns page after page until the last. What each page examined is stamped, so one that is cut short goes on next time. */
 export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts | null> {
-  return runJob(`sweep-${pipeline}`, async ({ record, startedAt, isTimeUp }) => {
+  return runJob(sweepIdOf(pipeline), async ({ record, startedAt, isTimeUp }) => {
     const total = noPage();
     let pages = 0;
     while (!total.isLast && !isTimeUp()) {

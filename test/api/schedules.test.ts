@@ -20,7 +20,7 @@ async function list(): Promise<Listed> {
 }
 
 async function actions(): Promise<unknown[]> {
-  const { rows } = await api.database.pool.query(
+  const { rows } = await api.database.pool.query<object>(
     `SELECT action, target, reason, actor FROM operator_actions ORDER BY id`,
   );
   return rows;

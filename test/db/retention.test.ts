@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RETENTION_STEPS, type RetentionStep } from '../../src/core/jobs.js';
-import { type Kept, retainBatch } from '../../src/db/retention.js';
+import { retainBatch } from '../../src/db/retention.js';
+import { KEPT } from '../support/maintenance.js';
 import { byHand, openSpine, type Spine } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 
 const DAY_MS = 86_400_000;
-const KEPT: Kept = {
-  hourlyMetricsMs: 2 * DAY_MS,
-  jobExecutionsMs: 30 * DAY_MS,
-  notificationsMs: 30 * DAY_MS,
-  receiptsMs: 90 * DAY_MS,
-  workersMs: 7 * DAY_MS,
-};
 
 let spine: Spine;
 beforeAll(async () => {
