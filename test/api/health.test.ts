@@ -65,13 +65,13 @@ describe('health', () => {
   it('is degraded when a sweep is late, and names it', async () => {
     const sentence = 'sweep-canary last got to its end 45 s ago; it is due every 10 s.';
     const late = { id: 'sweep-canary', pipeline: 'canary', silentMs: 45_000, since: 'never', sentence };
-    const response = await ready({ sweeps: { late: () => Promise.resolve([late]) } });
+    const response = await ready({ sweeps: { late: () => Promise.resolve([late]) } }, register(1));
     expect(response.json()).toMatchObject({
       status: 'degraded',
       parts: { sweeps: { status: 'away', detail: sentence } },
     });
     await api.close();
-    const well = await ready({ sweeps: { late: () => Promise.resolve([]) } });
+    const well = await ready({ sweeps: { late: () => Promise.resolve([]) } }, register(1));
     expect(well.json()).toMatchObject({ status: 'ok', parts: { sweeps: { status: 'ok' } } });
   });
 
