@@ -13,7 +13,7 @@ const layers = {
   temporal: { from: ['core', 'ports'] },
   telemetry: { from: ['core', 'pipelines'] },
   api: { from: ['core', 'pipelines', 'ports', 'db', 'telemetry'] },
-  config: { from: ['core'] },
+  config: { from: ['core', 'pipelines'] },
 };
 
 /** Packages that belong to some layers alone; their types may be named anywhere an allow-list does not forbid it.

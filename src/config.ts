@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { isMailAddress } from './core/mail-address.js';
 import { isSpan, msOf, type Span } from './core/span.js';
+import { PIPELINES } from './pipelines/registry.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Settings = z.output<typeof settings>;
@@ -21,8 +22,12 @@ export function version(): string {
 /** Exit code of a process whose settings are wrong (EX_CONFIG of sysexits.h): starting it again can't help. */
 export const EXIT_CONFIG = 78;
 
-/** Pipelines whose thresholds can be set: `<NAME>_SWEEP_EVERY` and so on. */
-const PIPELINES = ['canary'] as const;
+/** Every pipeline's thresholds can be set: `CANARY_SWEEP_EVERY`, `VECTOR_INGEST_SWEEP_EVERY` and so on. */
+const PIPELINE_NAMES = Object.keys(PIPELINES);
+
+function prefixOf(pipeline: string): string {
+  return `${pipeline.toUpperCase().replaceAll('-', '_')}_`;
+}
 
 /** Their values are never printed. */
 const SECRETS = new Set([
@@ -184,7 +189,7 @@ export class ConfigError extends Error {
 
 /** Every variable that is read, for the test that compares them with .env.example. */
 export function variableNames(): string[] {
-  const overlays = PIPELINES.flatMap((name) => Object.keys(overlay.shape).map((key) => `${name.toUpperCase()}_${key}`));
+  const overlays = PIPELINE_NAMES.flatMap((name) => Object.keys(overlay.shape).map((key) => `${prefixOf(name)}${key}`));
   return [...Object.keys(settings.shape), ...overlays];
 }
 
@@ -194,15 +199,15 @@ export function loadConfig(environment: Environment = readEnvironment()): Config
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
   const main = settings.safeParse(given);
-  const overlays = PIPELINES.map((name) => [name, overlay.safeParse(withoutPrefix(name, given))] as const);
+  const overlays = PIPELINE_NAMES.map((name) => [name, overlay.safeParse(withoutPrefix(name, given))] as const);
   const problems = [
     ...problemsIn(main.error, given, ''),
-    ...overlays.flatMap(([name, { error }]) => problemsIn(error, given, `${name.toUpperCase()}_`)),
+    ...overlays.flatMap(([name, { error }]) => problemsIn(error, given, prefixOf(name))),
     ...(main.success ? contradictionsIn(main.data) : []),
   ];
   if (problems.length > 0 || !main.success) throw new ConfigError(problems);
   const thresholds = Object.fromEntries(overlays.map(([name, { data = {} }]) => [name, overlayOf(data)]));
-  return configOf(main.data, thresholds as Record<(typeof PIPELINES)[number], PipelineOverlay>);
+  return configOf(main.data, thresholds);
 }
 
 /** What a child process gets: our own environment, .env included, and what it is told besides. */
@@ -232,7 +237,7 @@ function overlayOf(given: z.output<typeof overlay>) {
   };
 }
 
-function configOf(given: Settings, pipelines: Record<(typeof PIPELINES)[number], PipelineOverlay>) {
+function configOf(given: Settings, pipelines: Readonly<Record<string, PipelineOverlay | undefined>>) {
   return {
     environment: given.NODE_ENV,
     logLevel: given.LOG_LEVEL,
@@ -314,7 +319,7 @@ function configOf(given: Settings, pipelines: Record<(typeof PIPELINES)[number],
 }
 
 function withoutPrefix(pipeline: string, given: Environment): Environment {
-  const prefix = `${pipeline.toUpperCase()}_`;
+  const prefix = prefixOf(pipeline);
   const ours = Object.entries(given).filter(([name]) => name.startsWith(prefix));
   return Object.fromEntries(ours.map(([name, value]) => [name.slice(prefix.length), value]));
 }

@@ -72,8 +72,8 @@ describe('configuration', () => {
   it('overlays only the thresholds that are set', () => {
     const { canary: given } = loadConfig({ CANARY_STUCK_AFTER: '3m', CANARY_RESCUE_BACKOFF: '1s, 2m' }).pipelines;
 
-    expect(given.sweep).toEqual({ every: undefined, staleAfter: undefined, stuckAfter: '3m' });
-    expect(given.rescue).toEqual({ budget: undefined, backoff: ['1s', '2m'] });
+    expect(given?.sweep).toEqual({ every: undefined, staleAfter: undefined, stuckAfter: '3m' });
+    expect(given?.rescue).toEqual({ budget: undefined, backoff: ['1s', '2m'] });
   });
 });
 

@@ -80,6 +80,7 @@ describe('who may import whom', () => {
     ['src/temporal/x.ts', '@temporalio/client'],
     ['src/api/routes/x.ts', '../../db/items.js'],
     ['src/config.ts', './core/span.js'],
+    ['src/config.ts', './pipelines/registry.js'],
     ['src/start/x.ts', '../config.js'],
     ['src/start/x.ts', '../../scripts/any.mjs'],
     ['test/db/x.ts', '../../src/start/free-port.js'],

@@ -1,4 +1,4 @@
-import type { CanarySettings, Fault } from '../core/canary-settings.js';
+import type { CanarySettings, Fault } from '../pipelines/canary-settings.js';
 import type { Sql } from '../ports/sql.js';
 import { prepared } from './client.js';
 import type { Prisma } from './prisma.js';

@@ -5,11 +5,9 @@ import { PIPELINES } from '../pipelines/registry.js';
 
 /** The tables with the operator's settings laid over them; what is not set holds as written. */
 export function pipelinesOf(config: Config): Record<string, Pipeline> {
-  const overlays: Readonly<Record<string, Config['pipelines'][keyof Config['pipelines']] | undefined>> =
-    config.pipelines;
   return Object.fromEntries(
     Object.entries(PIPELINES).map(([name, table]) => {
-      const overlay = overlays[name];
+      const overlay = config.pipelines[name];
       const sweep = { ...table.sweep, ...given(overlay?.sweep ?? {}) };
       const rescue = { ...table.rescue, ...given(overlay?.rescue ?? {}) };
       const pipeline = { ...table, sweep, rescue, breaker: config.breaker };

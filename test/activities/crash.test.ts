@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { CanarySettings } from '../../src/core/canary-settings.js';
+import type { CanarySettings } from '../../src/pipelines/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { RunInput } from '../../src/core/run.js';
 import { insertCanary } from '../../src/db/canaries.js';

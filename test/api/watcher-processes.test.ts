@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startWatcher, type Watcher } from '../../src/api/watcher.js';
-import type { CanarySettings } from '../../src/core/canary-settings.js';
+import type { CanarySettings } from '../../src/pipelines/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { RunInput } from '../../src/core/run.js';
 import type { Span } from '../../src/core/span.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { canary } from '../../pipelines/canary.js';
 import type { Sql, Statement } from '../../ports/sql.js';
 import type { Save, StageContext, Stages } from '../../ports/stage.js';
-import type { CanarySettings, Fault } from '../../core/canary-settings.js';
+import type { CanarySettings, Fault } from '../../pipelines/canary-settings.js';
 import { AppError } from '../../core/errors.js';
 
 /** What a canary may do to its own process when an admin asks for it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CanarySettings, FAULT_KINDS, FAULT_STAGES } from '../../core/canary-settings.js';
+import { type CanarySettings, FAULT_KINDS, FAULT_STAGES } from '../../pipelines/canary-settings.js';
 import { ERROR_CLASSES } from '../../core/error-class.js';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import type { CanarySettings } from '../../core/canary-settings.js';
+import type { CanarySettings } from '../../pipelines/canary-settings.js';
 import { StartError } from '../start-error.js';
 import type { EffectSeen } from './verdict.js';
 

@@ -1,4 +1,4 @@
-import type { Fault } from '../../core/canary-settings.js';
+import type { Fault } from '../../pipelines/canary-settings.js';
 import type { Log } from '../running.js';
 import { StartError } from '../start-error.js';
 import { assembleCrew } from './crew.js';

@@ -1,4 +1,4 @@
-import type { ErrorClass } from './error-class.js';
+import type { ErrorClass } from '../core/error-class.js';
 
 /** What a canary was asked to do. */
 export interface CanarySettings {
