@@ -101,6 +101,9 @@ const settings = z.object({
   // Ten a second: a console that polls five panels every second and a script beside it; far below what one process can do.
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000).default(600),
   METRICS_PORT: port().optional(),
+  // A stream costs a socket and some kilobytes; a thousand are far below what a process holds, and one person's tabs below twenty.
+  EVENTS_MAX_STREAMS: whole(1, 100_000).default(1_000),
+  EVENTS_MAX_STREAMS_PER_CALLER: whole(1, 100_000).default(20),
 
   JWT_SECRET: text('at least 32 characters', (value) => value.length >= 32).optional(),
   JWT_JWKS_URL: webUrl.optional(),
@@ -248,6 +251,8 @@ function configOf(given: Settings, pipelines: Readonly<Record<string, PipelineOv
       port: given.PORT,
       rateLimitPerMinute: given.RATE_LIMIT_PER_MINUTE,
       metricsPort: given.METRICS_PORT,
+      maxStreams: given.EVENTS_MAX_STREAMS,
+      maxStreamsPerCaller: given.EVENTS_MAX_STREAMS_PER_CALLER,
     },
     auth: {
       secret: given.JWT_SECRET,

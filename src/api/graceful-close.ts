@@ -11,15 +11,20 @@ export function addGracefulClose(app: App): void {
       if (isClosing && inFlight === 0) app.server.closeAllConnections();
     });
   }
-  app.addHook('onRequest', async () => {
+  // An answer is over when it was sent, or when its reader has gone: of that no hook tells once a stream has begun.
+  app.addHook('onRequest', async (_request, reply) => {
     inFlight += 1;
+    let isOver = false;
+    function end(): void {
+      if (isOver) return;
+      isOver = true;
+      inFlight -= 1;
+      if (isClosing) hangUpWhenDone();
+    }
+    reply.raw.once('finish', end).once('close', end);
   });
   app.addHook('onSend', async (_request, reply) => {
     if (isClosing) void reply.header('Connection', 'close');
-  });
-  app.addHook('onResponse', async () => {
-    inFlight -= 1;
-    if (isClosing) hangUpWhenDone();
   });
   app.addHook('preClose', async () => {
     isClosing = true;

@@ -2,6 +2,8 @@ import { diagnose, type Diagnosis, type Facts } from '../core/diagnosis.js';
 import { isAwaits } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { workflowIdOf } from '../core/run.js';
+import { type Staleness, stalenessOf } from '../core/staleness.js';
+import type { AuditEntry } from '../db/generated/client.js';
 import type { ItemView } from '../db/item-view.js';
 import type { ItemAnswer } from './item-schema.js';
 import { receiptAnswer } from './receipt-answer.js';
@@ -22,6 +24,8 @@ export function itemAnswer(view: ItemView, { pipeline, said, engineIsThere, temp
   const { item } = view;
   const { id, owner, state, visit, epoch, version, priority } = item;
   const timeline = timelineOf(view);
+  const facts = { ...view, pipeline, ...said };
+  const diagnosis = diagnose(facts);
   return {
     ...{ id, pipeline: item.pipeline, owner, state, live: item.endedAt === null, visit, epoch, version, priority },
     createdAt: item.createdAt.toISOString(),
@@ -40,7 +44,8 @@ export function itemAnswer(view: ItemView, { pipeline, said, engineIsThere, temp
     inflightCount: view.inflightCount,
     timeline: timeline.slice(-TIMELINE_LINES),
     timelineTruncated: view.timelineTruncated || timeline.length > TIMELINE_LINES,
-    diagnosis: diagnosisOf(diagnose({ ...view, pipeline, ...said })),
+    diagnosis: diagnosisOf(diagnosis),
+    staleness: stalenessAnswer(stalenessOf(facts, diagnosis)),
     receipts: view.receipts.map(receiptAnswer),
     degraded: !engineIsThere,
     links: { temporal: temporalUi && item.started ? linkOf(temporalUi, item) : null },
@@ -53,11 +58,11 @@ function linkOf(ui: { url: string; namespace: string }, item: ItemView['item']):
   return `${ui.url.replace(/\/+$/, '')}/${path}`;
 }
 
-function errorOf({ errorClass, errorMessage, errorStage }: ItemView['item']): ItemAnswer['error'] {
+export function errorOf({ errorClass, errorMessage, errorStage }: ItemView['item']): ItemAnswer['error'] {
   return errorClass === null ? null : { classification: errorClass, message: errorMessage ?? '', stage: errorStage };
 }
 
-function pauseOf({ item, now }: ItemView): ItemAnswer['paused'] {
+export function pauseOf({ item, now }: Pick<ItemView, 'item' | 'now'>): ItemAnswer['paused'] {
   const { pausedUntil: until, pauseReason: reason } = item;
   if (until === null || (until !== 'infinity' && until <= now)) return null;
   return { until: until === 'infinity' ? null : until.toISOString(), reason };
@@ -84,24 +89,15 @@ function inflightOf(task: ItemView['inflight'][number]): ItemAnswer['inflight'][
 
 type Line = ItemAnswer['timeline'][number];
 
+export function moveLine(entry: AuditEntry): Line {
+  const { fromState: from, toState: to, trigger, actor, actorType, version, visit, epoch, metadata } = entry;
+  const at = entry.at.toISOString();
+  return { kind: 'move', at, from, to, trigger, actor, actorType, version, visit, epoch, metadata };
+}
+
 /** Oldest first. An attempt and the move it made end at the same moment: the attempt comes first, as its cause. */
 function timelineOf({ audit, attempts }: ItemView): Line[] {
-  const moves = audit.map((entry): Line => {
-    const { fromState: from, toState: to, trigger, actor, actorType, version, visit, epoch, metadata } = entry;
-    return {
-      kind: 'move',
-      at: entry.at.toISOString(),
-      from,
-      to,
-      trigger,
-      actor,
-      actorType,
-      version,
-      visit,
-      epoch,
-      metadata,
-    };
-  });
+  const moves = audit.map(moveLine);
   const ended = attempts.map((each): Line => {
     const { stage, unit, visit, attempt, worker, result, errorClass, errorMessage } = each;
     const error = errorClass === null ? null : { classification: errorClass, message: errorMessage ?? '' };
@@ -114,6 +110,12 @@ function timelineOf({ audit, attempts }: ItemView): Line[] {
 
 export function diagnosisOf(diagnosis: Diagnosis): ItemAnswer['diagnosis'] {
   return { ...diagnosis, nextAt: iso(diagnosis.nextAt) };
+}
+
+function stalenessAnswer(staleness: Staleness | null): ItemAnswer['staleness'] {
+  if (!staleness) return null;
+  const { stale, since, stage, message, diagnosis } = staleness;
+  return { stale, since: since.toISOString(), stage, message, diagnosis: diagnosisOf(diagnosis) };
 }
 
 function iso(time: Date | null): string | null {

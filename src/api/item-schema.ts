@@ -52,6 +52,14 @@ const DiagnosisAnswer = z.object({
   nextAt: Time.nullable(),
 });
 
+const StalenessAnswer = z.object({
+  stale: z.literal(true),
+  since: Time.describe('Its last sign of life'),
+  stage: z.string().nullable(),
+  message: z.string(),
+  diagnosis: DiagnosisAnswer,
+});
+
 export const ItemAnswer = z
   .object({
     id: z.uuid(),
@@ -85,6 +93,7 @@ export const ItemAnswer = z
     timeline: z.array(z.union([Move, EndedAttempt])).describe('Oldest first; the latest 200'),
     timelineTruncated: z.boolean(),
     diagnosis: DiagnosisAnswer,
+    staleness: StalenessAnswer.nullable().describe('Null as soon as the item moves or beats'),
     receipts: z.array(ReceiptAnswer).describe('Its latest 50 recoveries, the newest first'),
     degraded: z.boolean().describe('Temporal does not answer: this is what the database knows'),
     links: z.object({ temporal: z.url().nullable().describe('The current run in the Temporal Web UI') }),

@@ -3,8 +3,9 @@ import { fastifyRateLimit } from '@fastify/rate-limit';
 import { fastifyUnderPressure } from '@fastify/under-pressure';
 import { AppError } from '../core/errors.js';
 import type { App } from './app.js';
+import type { StreamLimits } from './open-streams.js';
 
-export interface Limits {
+export interface Limits extends StreamLimits {
   rateLimitPerMinute: number;
   /** Requests are shed when the event loop is later than this on average. */
   maxEventLoopDelayMs: number;

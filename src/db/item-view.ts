@@ -119,19 +119,19 @@ function openOf(row: Row, tasks: ItemView['tasks']): Open {
   };
 }
 
-function runningTask(task: InflightTask & Pick<RunningTask, 'workerGoneAt'>): RunningTask {
+export function runningTask(task: InflightTask & Pick<RunningTask, 'workerGoneAt'>): RunningTask {
   // A claim writes both times; the columns are empty only before the first.
   const startedAt = task.startedAt ?? new Date(0);
   return { ...task, startedAt, beatAt: task.beatAt ?? startedAt };
 }
 
-function waitingTask(task: Omit<WaitingTask, 'error'> & Pick<Task, 'errorClass' | 'errorMessage'>): WaitingTask {
+export function waitingTask(task: Omit<WaitingTask, 'error'> & Pick<Task, 'errorClass' | 'errorMessage'>): WaitingTask {
   const { errorClass, errorMessage } = task;
   return { ...task, error: errorClass === null ? null : { class: errorClass, message: errorMessage ?? '' } };
 }
 
 /** Columns as JSON carries them, named and typed as Prisma's models are; Postgres' `infinity` stays that word. */
-function fieldsOf<Fields>(columns: Columns): Fields {
+export function fieldsOf<Fields>(columns: Columns): Fields {
   const entries = Object.entries(columns).map(([column, value]) => {
     const name = column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
     const isTime = /(^|_)(at|after|until)$/.test(column) && typeof value === 'string' && value !== 'infinity';

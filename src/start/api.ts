@@ -72,7 +72,11 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
       await rollUpHours(pool, pipelines, config.kept.hourlyMetricsMs);
     },
   });
-  const limits = { rateLimitPerMinute: config.api.rateLimitPerMinute, maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS };
+  const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller } = config.api;
+  const limits = {
+    ...{ rateLimitPerMinute, maxStreams, maxStreamsPerCaller },
+    maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS,
+  };
   const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };
   const deps: ApiDeps = {
     pool,

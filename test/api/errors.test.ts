@@ -618,10 +618,83 @@ const ofReceipts: Case[] = [
   }),
 ];
 
+const ofLists: Case[] = [
+  ...[
+    'reason=tired',
+    'error=OOPS',
+    'age=old',
+    'age=0s',
+    'limit=0',
+    'limit=101',
+    'limit=1.5',
+    'cursor=nonsense',
+    'colour=red',
+    'q=',
+  ],
+  ...['q=%00', 'state=%00', 'pipeline=', `cursor=${Buffer.from('x y').toString('base64url')}`],
+].map((query): Case => {
+  return {
+    name: `items with ${query}`,
+    request: () => ({ url: `/api/v1/items?${query}`, as: ALICE }),
+    status: 400,
+    code: 'invalid_input',
+    names: [query.split('=')[0] ?? ''],
+  };
+});
+
+function events(path: string, as = ALICE, lastId?: string): () => Call {
+  return () => ({ url: `/api/v1/${path}`, as, ...(lastId !== undefined && { headers: { 'last-event-id': lastId } }) });
+}
+
+const ofEvents: Case[] = [
+  {
+    name: 'events of an unknown item',
+    request: events(`items/${randomUUID()}/events`),
+    status: 404,
+    code: 'not_found',
+  },
+  {
+    name: "events of somebody else's item",
+    request: () => ({ url: `/api/v1/items/${busy}/events`, as: BOB }),
+    status: 404,
+    code: 'not_found',
+  },
+  {
+    name: 'events of an id that is no UUID',
+    request: events('items/42/events'),
+    status: 400,
+    code: 'invalid_input',
+    names: ['id'],
+  },
+  {
+    name: 'events with an unknown filter',
+    request: events('events?colour=red'),
+    status: 400,
+    code: 'invalid_input',
+    names: ['colour'],
+  },
+  ...['x', '1', '1.2.3', '-1.0', '9'.repeat(30)].map((lastId): Case => {
+    return {
+      name: `events behind '${lastId}'`,
+      request: events('events', ALICE, lastId),
+      status: 400,
+      code: 'invalid_input',
+      names: ['last-event-id'],
+    };
+  }),
+  {
+    name: 'events of an item behind no version',
+    request: () => ({ url: `/api/v1/items/${busy}/events`, as: ALICE, headers: { 'last-event-id': '1.2' } }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['last-event-id'],
+  },
+];
+
 describe('a client that errs is told what and where', () => {
   const cases = [
     ...[...unauthenticated, ...lost, ...unreadable, ...invalidCanaries, ...badKeys, ...refused, ...conflicts],
-    ...[...operating, ...ofPipelines, ...ofReceipts],
+    ...[...operating, ...ofPipelines, ...ofReceipts, ...ofLists, ...ofEvents],
   ];
 
   it.each(cases)('$name → $status $code', async ({ request, status, code, names, says }) => {
@@ -690,6 +763,9 @@ describe('while Postgres is away', () => {
     ['retrying', { method: 'POST', url: `/api/v1/items/${randomUUID()}/retry`, as: ADMIN, payload: {} }],
     ['pausing a pipeline', { ...pipelineAction('pause', { reason: 'x' })() }],
     ['listing pipelines', { url: '/api/v1/pipelines', as: VIEWER }],
+    ['listening', { url: '/api/v1/events', as: ALICE }],
+    ['listening to an item', { url: `/api/v1/items/${randomUUID()}/events`, as: ALICE }],
+    ['listing items', { url: '/api/v1/items', as: ALICE }],
     ['listing receipts', { url: '/api/v1/receipts', as: VIEWER }],
     ['asking for readiness', { url: '/health/ready' }],
   ];

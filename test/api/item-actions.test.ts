@@ -41,11 +41,26 @@ describe('a retry without a state', () => {
     expect(item).toMatchObject({ state: 'SECOND', visit: 1, epoch: 2, parked: null, rescue: { count: 1 } });
     expect(item.rescue.lastRetryAt).not.toBeNull();
     expect(item.timeline.at(-1)).toMatchObject({
-      ...{ trigger: 'rescue', actor: 'adam', actorType: 'admin', metadata: { reason: 'somebody ended it' } },
+      ...{
+        trigger: 'rescue',
+        actor: 'adam',
+        actorType: 'admin',
+        metadata: { reason: 'somebody ended it', stopped: 'workflow_closed' },
+      },
     });
     expect(api.engine.started.at(-1)).toEqual({ pipeline: 'canary', itemId: id, epoch: 2, step: { do: 'next' } });
     expect(api.engine.ended).toEqual([{ pipeline: 'canary', itemId: id, epoch: 1 }]);
     expect(item.tasks).toContainEqual({ stage: 'first', status: 'done', count: 1 });
+    expect(item.receipts).toMatchObject([
+      {
+        reason: 'workflow_closed',
+        actor: 'adam',
+        epoch: 2,
+        stagesAgain: ['second'],
+        result: 'waiting',
+        movingAt: null,
+      },
+    ]);
   });
 
   it('is refused while its worker beats, with the diagnosis, and the engine is not even asked', async () => {
@@ -192,9 +207,12 @@ describe('what Temporal says of an item', () => {
     await claim(api, id, 'FIRST', 'first');
     api.engine.status = { is: 'gone', how: 'terminated' };
     api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 0, oldestMs: null };
-    expect((await show(api, id)).diagnosis.reason).toBe('running');
+    expect(await show(api, id)).toMatchObject({ diagnosis: { reason: 'running' }, staleness: null });
     await age(api, id);
-    expect((await show(api, id)).diagnosis.reason).toBe('workflow_closed');
+    expect(await show(api, id)).toMatchObject({
+      diagnosis: { reason: 'workflow_closed' },
+      staleness: { stale: true, stage: 'first', diagnosis: { reason: 'workflow_closed' } },
+    });
   });
 
   it('names the missing worker, and a run that fails again and again', async () => {

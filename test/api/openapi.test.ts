@@ -51,7 +51,10 @@ describe('the OpenAPI document', () => {
     ).toEqual([
       'get /api/v1/breakers',
       'get /api/v1/canaries/{id}',
+      'get /api/v1/events',
+      'get /api/v1/items',
       'get /api/v1/items/{id}',
+      'get /api/v1/items/{id}/events',
       'get /api/v1/metrics/hours',
       'get /api/v1/notifications',
       'get /api/v1/pipelines',

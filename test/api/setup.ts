@@ -73,7 +73,10 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     metrics: createMetrics(),
     settings: {
       auth: options.auth ?? { secret: SECRET },
-      limits: { rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, ...options.limits },
+      limits: {
+        ...{ rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, maxStreams: 100, maxStreamsPerCaller: 20 },
+        ...options.limits,
+      },
       bodyLimitBytes: 1_048_576,
       temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default' },
     },

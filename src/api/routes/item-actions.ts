@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { z } from 'zod';
-import { diagnose } from '../../core/diagnosis.js';
+import { diagnose, type Diagnosis } from '../../core/diagnosis.js';
 import { AppError } from '../../core/errors.js';
 import { engineFactsOf, retryDecision, type RunLook } from '../../core/retry.js';
 import { type Changed, pauseItem, rescueItem, resumeItem, retryItem } from '../../db/control.js';
@@ -74,8 +74,9 @@ export function addItemActionRoutes(app: App, deps: ReaderDeps): void {
       if (from !== undefined || view.item.endedAt) {
         await follow(deps, request.log, view, await retryItem(deps.pool, find, { ...asked, ...(from && { from }) }));
       } else {
-        await assertNotAlive(deps, view);
-        await follow(deps, request.log, view, await rescueItem(deps.pool, find, { ...asked, seen: view.item.epoch }));
+        const { reason: stopped, sentence } = await diagnoseStopped(deps, view);
+        const rescue = { ...asked, seen: view.item.epoch, cause: { reason: stopped, sentence, seenAt: view.now } };
+        await follow(deps, request.log, view, await rescueItem(deps.pool, find, rescue));
       }
       return answerFor(deps, caller, id);
     },
@@ -135,8 +136,9 @@ function endOf(until: string | undefined, forMs: number | undefined): Date | 'in
   return forMs === undefined ? 'infinity' : { forMs };
 }
 
-/** The engine is asked only where the row does not know; that it does not answer matters only then. */
-async function assertNotAlive(deps: ReaderDeps, view: ItemView): Promise<void> {
+/** Why the item does not move, for its receipt; throws while it lives. The engine is asked only where the row does not know;
+ *  that it does not answer matters only then. */
+async function diagnoseStopped(deps: ReaderDeps, view: ItemView): Promise<Diagnosis> {
   const { item } = view;
   const facts = { ...view, pipeline: pipelineOf(deps, item.pipeline) };
   let look: RunLook | undefined;
@@ -145,13 +147,13 @@ async function assertNotAlive(deps: ReaderDeps, view: ItemView): Promise<void> {
     look = await lookAtRun(deps.engine, { pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
     decision = retryDecision(facts, look);
   }
-  if (decision === 'rescue') return;
   if (decision === 'ask') {
     throw new AppError('engine_unavailable', `Temporal does not answer, and only it knows whether ${item.id} is alive`);
   }
-  const diagnosis = diagnosisOf(diagnose({ ...facts, ...(look && engineFactsOf(look)) }));
+  const diagnosis = diagnose({ ...facts, ...(look && engineFactsOf(look)) });
+  if (decision === 'rescue') return diagnosis;
   throw new AppError('still_alive', `item ${item.id} is not stuck: ${diagnosis.sentence} ${diagnosis.nextAction}`, {
-    facts: { state: item.state, version: item.version, diagnosis },
+    facts: { state: item.state, version: item.version, diagnosis: diagnosisOf(diagnosis) },
   });
 }
 

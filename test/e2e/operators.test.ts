@@ -1,0 +1,103 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type App, buildApp } from '../../src/api/app.js';
+import { workflowIdOf } from '../../src/core/run.js';
+import { createPrisma, type Prisma } from '../../src/db/prisma.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
+import { createFakeSchedules } from '../api/fake-schedules.js';
+import { ADMIN, SECRET, tokenOf } from '../api/setup.js';
+import { historyOf } from '../support/history.js';
+import { effectsOf } from '../support/facts.js';
+import { straight } from '../support/tables.js';
+import { until } from '../support/until.js';
+import { leave, type Line, openStack, type Stack, untilAborted } from '../support/worker.js';
+
+let stack: Stack;
+let prisma: Prisma;
+const apps: App[] = [];
+beforeAll(async () => {
+  stack = await openStack();
+  prisma = createPrisma(stack.limited);
+});
+afterAll(async () => {
+  for (const app of apps) await app.close();
+  await prisma.$disconnect();
+  await stack.close();
+});
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+/** The API as it is served, over the stack's own database and engine. */
+async function operatorOf(line: Line): Promise<(path: string, body: object) => Promise<Answer>> {
+  const limits = { rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, maxStreams: 10, maxStreamsPerCaller: 10 };
+  const app = await buildApp({
+    ...{ pool: stack.limited, prisma, engine: stack.engine, pipelines: { [line.table().name]: line.table() } },
+    ...{ schedules: createFakeSchedules(), logger: pino({ level: 'silent' }), metrics: createMetrics() },
+    settings: { auth: { secret: SECRET }, limits, bodyLimitBytes: 100_000, temporalUi: null },
+  });
+  apps.push(app);
+  const headers = { authorization: `Bearer ${await tokenOf(ADMIN)}` };
+  return async (url, payload) => {
+    const response = await app.inject({ method: 'POST', url, headers, payload });
+    return { status: response.statusCode, body: response.json<Record<string, unknown>>() };
+  };
+}
+
+describe('an operator', () => {
+  it('is refused a retry while the item lives, and granted it once its run was ended by hand: it goes on from its stage', async () => {
+    const line = stack.line(straight);
+    await line.work();
+    const post = await operatorOf(line);
+    const hangs = untilAborted();
+    const run = await line.start({
+      check: (context) => (context.attempt === 1 ? hangs(context) : leave(context, 'good')),
+    });
+    const retry = () => post(`/api/v1/items/${run.itemId}/retry`, { reason: 'it hangs' });
+
+    const alive = await until('it is refused because it runs', async () => {
+      const answer = await retry();
+      return (answer.body['diagnosis'] as { reason: string } | undefined)?.reason === 'running' && answer;
+    });
+    expect(alive).toMatchObject({ status: 409, body: { code: 'still_alive', state: 'CHECKING' } });
+
+    await stack.temporal.client.workflow.getHandle(workflowIdOf(run)).terminate('by hand');
+    const granted = await until('its stage is no longer alive', async () => {
+      const answer = await retry();
+      return answer.status === 200 && answer;
+    });
+
+    expect(granted.body).toMatchObject({ visit: 1, epoch: 2, rescue: { count: 1 } });
+    expect(await line.closed({ ...run, epoch: 2 })).toBe('final');
+    expect(await effectsOf(stack.pool, run.itemId)).toEqual(['1 read', '1 check', '1 write']);
+    const { rows } = await stack.pool.query<object>(
+      'SELECT reason, actor, stages_again, result, moving_at IS NOT NULL AS moved FROM receipts WHERE item_id = $1',
+      [run.itemId],
+    );
+    expect(rows).toEqual([
+      { reason: 'workflow_closed', actor: 'adam', stages_again: ['check'], result: 'moving', moved: true },
+    ]);
+  });
+
+  it('holds a whole pipeline, and lets it go on at once', async () => {
+    const line = stack.line(straight);
+    await line.work();
+    line.dispatch();
+    const post = await operatorOf(line);
+    const path = `/api/v1/pipelines/${line.table().name}`;
+    expect((await post(`${path}/pause`, { for: '2h', reason: 'a look' })).status).toBe(200);
+    const runs = [await line.start(), await line.start()];
+    for (const run of runs) {
+      await until('the run waits for the end of the pause', async () =>
+        (await historyOf(stack.temporal.client, run)).types.includes('TIMER_STARTED'),
+      );
+      expect(await effectsOf(stack.pool, run.itemId)).toEqual([]);
+    }
+
+    expect((await post(`${path}/resume`, {})).status).toBe(200);
+
+    for (const run of runs) expect(await line.closed(run)).toBe('final');
+  });
+});
