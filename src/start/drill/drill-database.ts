@@ -16,11 +16,13 @@ export type RowsSeen = Omit<ItemSeen, 'effects'>;
 /** What only the database knows: which process runs what, and when it began, by the one clock that decides ages. */
 export interface DrillDatabase {
   now(): Promise<number>;
-  /** Those that serve canaries and have not said goodbye. */
+  /** Those that serve canaries, have not said goodbye and were not seen to die. */
   listWorkers(): Promise<WorkerSeen[]>;
   listItems(ids: readonly string[]): Promise<RowsSeen[]>;
   /** How long the session that waits longest for a lock has been waiting; 0 when none does. */
   lockWaitMs(): Promise<number>;
+  /** When the watcher saw that the worker's lock was gone; null: it did not. */
+  goneSeenAt(workerId: string): Promise<number | null>;
 }
 
 export function createDrillDatabase(pool: pg.Pool): DrillDatabase {
@@ -41,6 +43,11 @@ export function createDrillDatabase(pool: pg.Pool): DrillDatabase {
       const { rows } = await pool.query<{ waited: number }>(LOCK_WAIT);
       return rows[0]?.waited ?? 0;
     },
+    async goneSeenAt(workerId) {
+      const sql = `SELECT ${ms('seen_gone_at')} AS "goneSeenAt" FROM workers WHERE id = $1`;
+      const { rows } = await pool.query<{ goneSeenAt: number | null }>(sql, [workerId]);
+      return rows[0]?.goneSeenAt ?? null;
+    },
   };
 }
 
@@ -50,7 +57,7 @@ function ms(time: string): string {
 
 const WORKERS = `
   SELECT id, name, host, pid, ${ms('now() - seen_at')} AS "silentForMs" FROM workers
-  WHERE stopped_at IS NULL AND 'canary' = ANY (pipelines) ORDER BY started_at DESC`;
+  WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND 'canary' = ANY (pipelines) ORDER BY started_at DESC`;
 
 const ATTEMPT: Record<keyof AttemptSeen, string> = {
   visit: 'visit',

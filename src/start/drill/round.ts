@@ -47,7 +47,8 @@ export async function runRound(deps: RoundDeps, kind: RoundKind): Promise<RoundS
     wake(pids);
     if (kind !== 'kill') await untilRefused(deps, ids, struck);
     const frozenItem = kind === 'freezeInCommit' ? (ids[0] ?? null) : null;
-    return { ...struck, kind, frozenItem, lockWaitMs, items: await itemsSeen(deps, ids) };
+    const goneSeenAt = await deps.database.goneSeenAt(struck.worker.id);
+    return { ...struck, kind, frozenItem, lockWaitMs, goneSeenAt, items: await itemsSeen(deps, ids) };
   } finally {
     if (!isOver) await callOff(deps, ids, pids);
     wake(pids);

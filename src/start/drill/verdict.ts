@@ -41,6 +41,8 @@ export interface RoundSeen extends Struck {
   items: readonly ItemSeen[];
   /** The longest that any session was seen waiting for a lock. */
   lockWaitMs: number;
+  /** When the watcher saw the worker's own lock gone; null: it did not. */
+  goneSeenAt: number | null;
 }
 
 export interface Limits {
@@ -57,6 +59,8 @@ export interface ItemVerdict {
   /** It was running on the worker that was struck. */
   isHit: boolean;
   seenAfterMs: number | null;
+  /** presence: by the worker's lock; heartbeat: by Temporal, which missed a beat. Null: it was not hit, or not seen. */
+  seenBy: 'presence' | 'heartbeat' | null;
   elsewhereAfterMs: number | null;
   doneAfterMs: number | null;
   runAgain: string[];
@@ -86,12 +90,15 @@ export function roundVerdict(seen: RoundSeen, limits: Limits): RoundVerdict {
 function itemVerdict(item: ItemSeen, seen: RoundSeen, limits: Limits): ItemVerdict {
   const lost = item.attempts.filter((attempt) => isLost(attempt, seen));
   const isDone = item.state === 'DONE' && item.endedAt !== null;
+  const elsewhereAfterMs = latest(
+    lost.map((attempt) => since(seen, successorOf(attempt, item, seen)?.startedAt ?? null)),
+  );
   const verdict: ItemVerdict = {
     id: item.id,
     state: item.state,
     isHit: lost.length > 0,
-    seenAfterMs: latest(lost.map((attempt) => since(seen, attempt.endedAt))),
-    elsewhereAfterMs: latest(lost.map((attempt) => since(seen, successorOf(attempt, item, seen)?.startedAt ?? null))),
+    ...howSeen(lost, seen, elsewhereAfterMs),
+    elsewhereAfterMs,
     doneAfterMs: isDone ? since(seen, item.endedAt) : null,
     runAgain: distinct(item.attempts.filter(({ attempt }) => attempt > 1).map(nameOf)),
     finishedRunAgain: distinct(item.attempts.filter((attempt) => wasFinished(attempt, item)).map(nameOf)),
@@ -101,6 +108,21 @@ function itemVerdict(item: ItemSeen, seen: RoundSeen, limits: Limits): ItemVerdi
     problems: [],
   };
   return { ...verdict, problems: itemProblems(verdict, limits) };
+}
+
+/** What the watcher saw only after the work ran elsewhere was seen by Temporal first; a claim that finds the lost attempt says
+ *  when. */
+function howSeen(
+  lost: readonly AttemptSeen[],
+  seen: RoundSeen,
+  elsewhereAfterMs: number | null,
+): Pick<ItemVerdict, 'seenAfterMs' | 'seenBy'> {
+  const goneAfterMs = since(seen, seen.goneSeenAt);
+  if (lost.length > 0 && goneAfterMs !== null && goneAfterMs <= (elsewhereAfterMs ?? Infinity)) {
+    return { seenAfterMs: goneAfterMs, seenBy: 'presence' };
+  }
+  const seenAfterMs = latest(lost.map((attempt) => since(seen, attempt.endedAt)));
+  return { seenAfterMs, seenBy: seenAfterMs === null ? null : 'heartbeat' };
 }
 
 /** Held by the struck worker and never ended by it; a commit that was on its way just then is none. */

@@ -28,7 +28,7 @@ const RECOVERED: ItemSeen = {
 function verdictOn(item: Partial<ItemSeen>, round: Partial<RoundSeen> = {}) {
   const items = [{ ...RECOVERED, ...item }];
   return roundVerdict(
-    { kind: 'kill', worker: STRUCK, struckAt: 0, frozenItem: null, lockWaitMs: 0, items, ...round },
+    { kind: 'kill', worker: STRUCK, struckAt: 0, frozenItem: null, lockWaitMs: 0, goneSeenAt: null, items, ...round },
     LIMITS,
   );
 }
@@ -48,6 +48,14 @@ describe('the verdict on a drill', () => {
     });
   });
 
+  it.each([
+    [400, 400, 'presence'],
+    [2_701, 2_700, 'heartbeat'],
+    [null, 2_700, 'heartbeat'],
+  ])('says how the loss was seen: the lock gone after %s ms', (goneSeenAt, seenAfterMs, seenBy) => {
+    expect(verdictOn({}, { goneSeenAt }).items[0]).toMatchObject({ seenAfterMs, seenBy });
+  });
+
   it('takes an item that another worker ran for not hit', () => {
     const elsewhere = [FIRST, attempt(2, 'second', 1, { startedAt: -1_000, endedAt: 2_000 }), THIRD];
     const verdict = roundVerdict(
@@ -57,6 +65,7 @@ describe('the verdict on a drill', () => {
         struckAt: 0,
         frozenItem: null,
         lockWaitMs: 0,
+        goneSeenAt: null,
         items: [RECOVERED, { ...RECOVERED, id: 'other', attempts: elsewhere }],
       },
       LIMITS,
