@@ -75,6 +75,16 @@ export async function markSeenGone(
   return rows[0]?.seenGoneAt ?? null;
 }
 
+/** Whoever started the process saw it end: no watcher needs to wait for its lock to stay away. Of no effect on one that has signed
+ *  off. */
+export async function reportExit(sql: Sql, { host, pid }: Pick<WorkerProcess, 'host' | 'pid'>): Promise<void> {
+  await sql.query(
+    `UPDATE workers SET seen_gone_at = now()
+     WHERE host = $1 AND pid = $2 AND stopped_at IS NULL AND died_at IS NULL AND seen_gone_at IS NULL`,
+    [host, pid],
+  );
+}
+
 /** False: somebody else has, or the worker has registered again. */
 export async function markDied(pool: pg.Pool, id: string, seenGoneAt: Date): Promise<boolean> {
   const { rowCount } = await pool.query(

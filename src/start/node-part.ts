@@ -11,13 +11,15 @@ export interface NodePartOptions {
   log: Log;
   /** Told of every process, so that the next start can end it should we be killed. */
   onSpawn?: (pid: number) => void;
+  /** Told of every process that ended otherwise than it should. */
+  onFall?: (pid: number) => void;
 }
 
 /** The child's own grace comes first; this much later it is ended. */
 const MARGIN_MS = 5_000;
 
 /** A Node process of ours. It says `{ ready: true }` over its channel, and ends by itself when the channel closes. */
-export function nodePart({ name, script, environment, graceMs, log, onSpawn }: NodePartOptions): Part {
+export function nodePart({ name, script, environment, graceMs, log, onSpawn, onFall }: NodePartOptions): Part {
   return {
     name,
     async start(signal) {
@@ -29,6 +31,7 @@ export function nodePart({ name, script, environment, graceMs, log, onSpawn }: N
         log,
       });
       onSpawn?.(child.pid);
+      void child.exited.then(({ code }) => code !== 0 && onFall?.(child.pid));
       try {
         await whenReady(child, name, signal);
       } catch (error) {

@@ -7,6 +7,7 @@ import { createProcessNotes, type ProcessNotes } from './left-behind.js';
 import { openLog } from './log-file.js';
 import { nodePart } from './node-part.js';
 import { assertCanStart, stopServersLeftBehind } from './preflight.js';
+import { reportFall } from './report-fall.js';
 import type { Log } from './running.js';
 import { ensureAdminToken, ensureJwtSecret } from './secrets.js';
 import { startServers } from './servers.js';
@@ -69,8 +70,9 @@ async function applyMigrations(url: string, say: Log): Promise<void> {
 }
 
 type Told = Record<string, string | undefined>;
+type ToldAll = Told & { DATABASE_DIRECT_URL: string };
 
-function nodeParts(config: Config, dataDir: DataDir, told: Told, notes: ProcessNotes): Part[] {
+function nodeParts(config: Config, dataDir: DataDir, told: ToldAll, notes: ProcessNotes): Part[] {
   const part = (name: string, script: string, more: Told): Part =>
     nodePart({
       name,
@@ -79,6 +81,8 @@ function nodeParts(config: Config, dataDir: DataDir, told: Told, notes: ProcessN
       graceMs: config.shutdownGraceMs,
       log: openLog(dataDir.logs, name),
       onSpawn: (pid) => notes.note(name, pid),
+      // Should it fail, its lock tells the same a little later.
+      onFall: (pid) => void reportFall(told.DATABASE_DIRECT_URL, pid).catch(() => undefined),
     });
   const names = Array.from({ length: config.embedded.workers }, (_, index) => `worker-${index + 1}`);
   // The port for metrics is the API's: two processes can't share one.

@@ -5,7 +5,7 @@ import { createPool } from '../../src/db/client.js';
 import { migrate } from '../../src/db/migrate.js';
 import { holdPresence } from '../../src/db/presence.js';
 import { openSession } from '../../src/db/session.js';
-import { lockWorker, registerWorker, type WorkerProcess } from '../../src/db/workers.js';
+import { lockWorker, registerWorker, reportExit, retireWorker, type WorkerProcess } from '../../src/db/workers.js';
 import { startPostgres } from '../../src/start/embedded-postgres.js';
 import { freePort } from '../../src/start/free-port.js';
 import { projectRoot } from '../../src/config.js';
@@ -28,9 +28,11 @@ beforeAll(async () => {
 });
 afterAll(() => spine.close());
 
+let lastPid = 0;
+
 function processOf(name: string): WorkerProcess {
   const id = `${name}-${randomUUID().slice(0, 8)}`;
-  return { id, name: id, host: 'here', pid: 1, build: 'test', pipelines: [straight.name] };
+  return { id, name: id, host: 'here', pid: (lastPid += 1), build: 'test', pipelines: [straight.name] };
 }
 
 type Place = Pick<Spine, 'url' | 'limited'>;
@@ -44,13 +46,13 @@ async function live({ url, limited }: Place = spine): Promise<string> {
 }
 
 /** One that can be made to die: the server sees a connection close, as with a process that is killed. */
-async function mortal(): Promise<{ id: string; die(): void }> {
+async function mortal(): Promise<WorkerProcess & { die(): void }> {
   const worker = processOf('mortal');
   const session = await openSession({ url: spine.url, name: `${worker.name} presence` });
   await lockWorker(session, worker.id);
   await registerWorker(session, worker);
   onTestFinished(session.close);
-  return { id: worker.id, die: session.close };
+  return { ...worker, die: session.close };
 }
 
 function watching(engine: FakeEngine = createFakeEngine(), place: Place = spine, goneForMs = GONE_FOR_MS): Watcher {
@@ -95,18 +97,21 @@ async function cut(name: string): Promise<number> {
   return rows.length;
 }
 
-async function allHeld(ids: readonly string[], { limited }: Place = spine): Promise<void> {
-  await until('every lock is held again', async () => {
-    const { rows } = await limited
-      .query<{ held: number }>(
-        `SELECT count(DISTINCT w.id)::int AS held FROM workers w JOIN pg_locks l ON l.locktype = 'advisory' AND l.granted
+async function allHeld(ids: readonly string[], place: Place = spine): Promise<void> {
+  await until('every lock is held again', async () => (await heldOf(ids, place)) === ids.length);
+}
+
+/** How many of the workers' locks are held; none is known while the database is away. */
+async function heldOf(ids: readonly string[], { limited }: Place = spine): Promise<number | undefined> {
+  const { rows } = await limited
+    .query<{ held: number }>(
+      `SELECT count(DISTINCT w.id)::int AS held FROM workers w JOIN pg_locks l ON l.locktype = 'advisory' AND l.granted
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
          AND (l.classid::bigint << 32 | l.objid::bigint) = w.lock_key WHERE w.id = ANY ($1)`,
-        [ids],
-      )
-      .catch(() => ({ rows: [] }));
-    return rows[0]?.held === ids.length;
-  });
+      [ids],
+    )
+    .catch(() => ({ rows: [] }));
+  return rows[0]?.held;
 }
 
 const ALIVE = { seenGoneAt: null, diedAt: null, deaths: 0 };
@@ -198,6 +203,36 @@ describe('a worker whose process ends without a word', () => {
     const watcher = watching();
     await looked(watcher, 5);
     expect(await factsOf(worker.id)).toEqual(ALIVE);
+  });
+});
+
+describe('a worker whose end is reported by whoever started it', () => {
+  it('is buried even by a watcher that never saw it live', async () => {
+    const engine = createFakeEngine();
+    const hand = byHand(spine.limited, straight);
+    const worker = await mortal();
+    await hand.claimed(await hand.make(), { worker: worker.id });
+    worker.die();
+    await until('the lock is gone', async () => (await heldOf([worker.id])) === 0);
+
+    await reportExit(spine.limited, worker);
+    watching(engine);
+
+    await dead(worker.id);
+    expect(engine.failed).toHaveLength(1);
+  });
+
+  it('is believed to live as long as it holds its lock, and left alone if it has signed off', async () => {
+    const wrong = await mortal();
+    const { id, ...retired } = await mortal();
+    await retireWorker(spine.limited, id);
+
+    await reportExit(spine.limited, wrong);
+    await reportExit(spine.limited, retired);
+    await looked(watching(), 5);
+
+    expect(await factsOf(wrong.id)).toMatchObject({ diedAt: null, deaths: 0 });
+    expect(await factsOf(id)).toEqual(ALIVE);
   });
 });
 
