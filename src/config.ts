@@ -179,6 +179,8 @@ const overlay = z.object({
   STUCK_AFTER: spanText.optional(),
   RESCUE_BUDGET: whole(0, 1_000).optional(),
   RESCUE_BACKOFF: spansText.optional(),
+  RESCUE_FORGOTTEN_AFTER: spanText.optional(),
+  RESCUE_OLDEST: spanText.optional(),
 });
 
 export class ConfigError extends Error {
@@ -236,7 +238,12 @@ export type PipelineOverlay = ReturnType<typeof overlayOf>;
 function overlayOf(given: z.output<typeof overlay>) {
   return {
     sweep: { every: given.SWEEP_EVERY, staleAfter: given.STALE_AFTER, stuckAfter: given.STUCK_AFTER },
-    rescue: { budget: given.RESCUE_BUDGET, backoff: given.RESCUE_BACKOFF },
+    rescue: {
+      budget: given.RESCUE_BUDGET,
+      backoff: given.RESCUE_BACKOFF,
+      budgetResetAfter: given.RESCUE_FORGOTTEN_AFTER,
+      oldestRescued: given.RESCUE_OLDEST,
+    },
   };
 }
 

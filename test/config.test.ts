@@ -173,7 +173,10 @@ describe('.env.example', () => {
 
   it('says of every pipeline variable what its table holds', () => {
     const { sweep, rescue } = canary;
-    const shown = [sweep.every, sweep.staleAfter, sweep.stuckAfter, rescue.budget, rescue.backoff.join(',')];
+    const shown = [
+      ...[sweep.every, sweep.staleAfter, sweep.stuckAfter],
+      ...[rescue.budget, rescue.backoff.join(','), rescue.budgetResetAfter, rescue.oldestRescued],
+    ];
     const names = variableNames().filter((name) => name.startsWith('CANARY_'));
 
     names.forEach((name, index) => expect(text).toMatch(new RegExp(`\\(${shown[index]}\\).*\\n${name}=`)));

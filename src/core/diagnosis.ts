@@ -149,7 +149,8 @@ function ofStart(facts: Facts): Diagnosis | null {
   if (item.started || wasClosed(facts)) return null;
   if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
   if (engine === 'alive' || (engine === undefined && item.acceptedAt)) return ofQueue(facts);
-  if (item.startTries === 0 && isAhead(item.startAfter, now)) return say.startNotDue(item, item.startAfter);
+  const wasTried = item.startTries > 0 || item.acceptedAt !== null;
+  if (!wasTried && isAhead(item.startAfter, now)) return say.startNotDue(item, item.startAfter);
   if (engine === 'unknown') return say.engineUnreachable(item, now);
   return ofPipelineHold(facts) ?? say.startLost(item, now);
 }

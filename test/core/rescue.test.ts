@@ -119,6 +119,16 @@ const LINES: Line[] = [
     'start_lost',
   ],
   [
+    'accepted by Temporal, which has lost it since',
+    {
+      item: { ...silent, started: false, startAfter: ago(-200), acceptedAt: ago(100) },
+      engine: 'gone',
+      closedAs: 'never_existed',
+    },
+    'start',
+    'start_lost',
+  ],
+  [
     'never started, a moment ago',
     { item: { started: false, startTries: 4 }, engine: 'gone', closedAs: 'never_existed' },
     'leave',

@@ -32,7 +32,7 @@ export function ago(seconds: number): Date {
   return new Date(now.getTime() - seconds * 1_000);
 }
 
-export const live: ItemFacts = {
+const live: ItemFacts = {
   pipeline: 'sample',
   state: 'working',
   beatAt: ago(1),

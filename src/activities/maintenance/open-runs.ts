@@ -1,0 +1,71 @@
+import type pg from 'pg';
+import type { Pipeline } from '../../core/pipeline.js';
+import { type RunRef, workflowIdOf } from '../../core/run.js';
+import type { SweepPage } from '../../core/sweep-page.js';
+import { raiseEvent } from '../../db/outbox.js';
+import { findRunRows, type RunRow } from '../../db/stuck.js';
+import type { Engine } from '../../ports/engine.js';
+
+/** A run is told of its item's end at once, and needs a moment to close; what is open after a minute was not told. */
+const TOUCHED_AFTER_MS = 60_000;
+
+/** Runs compared with their rows in one look. */
+const RUNS_AT_ONCE = 500;
+
+/** Runs named in the event; the rest is counted. */
+const RUNS_NAMED = 5;
+
+/** Goes through the open runs of a pipeline: one whose item has ended, or was rescued since, is asked to end; one without a
+ *  row (the database was restored, or somebody deleted it) is only reported, for nobody knows what it stands for. */
+export async function tidyOpenRuns(
+  { pool, engine }: { pool: pg.Pool; engine: Engine },
+  { name }: Pipeline,
+  page: SweepPage,
+): Promise<void> {
+  const strays: RunRef[] = [];
+  for await (const runs of inBatches(engine.openRuns(name))) {
+    const rows = await findRunRows(
+      pool,
+      runs.map((each) => each.itemId),
+    );
+    for (const run of runs) {
+      const row = rows.get(run.itemId);
+      if (!row) strays.push(run);
+      else if (isOutlived(run, row)) {
+        await engine.end(run);
+        page.endedRuns += 1;
+      }
+    }
+  }
+  if (strays.length > 0) page.reported += await reportStrays(pool, name, strays);
+}
+
+function isOutlived(run: RunRef, row: RunRow): boolean {
+  return run.epoch < row.epoch || (row.endedForMs !== null && row.endedForMs >= TOUCHED_AFTER_MS);
+}
+
+/** One event a day, however many runs there are and however often they are seen. */
+async function reportStrays(pool: pg.Pool, pipeline: string, strays: readonly RunRef[]): Promise<number> {
+  const { rows } = await pool.query<{ day: string }>(`SELECT to_char(now(), 'YYYY-MM-DD') AS day`);
+  const named = strays.slice(0, RUNS_NAMED).map(workflowIdOf);
+  const more = strays.length > named.length ? ', …' : '';
+  await raiseEvent(pool, {
+    id: `run_without_item:${pipeline}:${rows[0]?.day ?? ''}`,
+    kind: 'run_without_item',
+    pipeline,
+    sentence: `Temporal runs ${String(strays.length)} of ${pipeline} that have no item: ${named.join(', ')}${more}.`,
+    payload: { runs: named, count: strays.length },
+  });
+  return strays.length;
+}
+
+async function* inBatches<T>(all: AsyncIterable<T>): AsyncIterable<T[]> {
+  let batch: T[] = [];
+  for await (const each of all) {
+    batch.push(each);
+    if (batch.length < RUNS_AT_ONCE) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

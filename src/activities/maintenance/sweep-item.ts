@@ -1,0 +1,110 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { type Facts, lastSignOf, type Reason } from '../../core/diagnosis.js';
+import { isAppError } from '../../core/errors.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import { rescueDecision, type RescueDecision } from '../../core/rescue.js';
+import { engineFactsOf } from '../../core/retry.js';
+import { rescueItem } from '../../db/control.js';
+import { exhaustItem, parkItem } from '../../db/give-up.js';
+import { firstStepOf } from '../../db/items.js';
+import { raiseEvent } from '../../db/outbox.js';
+import type { StuckRow } from '../../db/stuck-facts.js';
+import { SYSTEM } from '../../db/transition.js';
+import type { Engine } from '../../ports/engine.js';
+
+interface ItemDeps {
+  pool: pg.Pool;
+  engine: Engine;
+  logger: Logger;
+}
+
+export interface Swept {
+  did: 'left' | 'reported' | 'rescued' | 'failed' | 'parked';
+  /** False: its silence is meant, or somebody is at work on it. */
+  isStuck: boolean;
+  silentMs: number;
+}
+
+export interface SweepContext {
+  queue: Pick<Facts, 'pollers' | 'backlog'>;
+  /** Within what one sweep may do. */
+  mayRescue: boolean;
+}
+
+/** Silence that needs nobody: held, tried again at a known time, or a worker that has just been heard of. */
+const NOT_STUCK: readonly Reason[] = ['paused', 'breaker_open', 'not_due', 'retrying', 'suspect_wait', 'running'];
+
+/** Asks Temporal about one item, decides, and carries it out by compare-and-set on what was seen. */
+export async function sweepItem(
+  deps: ItemDeps,
+  pipeline: Pipeline,
+  row: StuckRow,
+  context: SweepContext,
+): Promise<Swept> {
+  const run = { pipeline: pipeline.name, itemId: row.id, epoch: row.epoch };
+  // Held with its pipeline, it is left, whatever Temporal says.
+  const look = row.facts.hold ? ({ is: 'unknown' } as const) : await deps.engine.describe(run);
+  const facts: Facts = { ...row.facts, ...context.queue, ...engineFactsOf(look), pipeline };
+  const decision = rescueDecision(facts);
+  const isHeldBack = !context.mayRescue && (decision.do === 'start' || decision.do === 'restart');
+  const did = isHeldBack ? 'left' : await unlessElsewhere(() => carryOut(deps, pipeline, row, decision));
+  const { reason, sentence } = decision.diagnosis;
+  if (did !== 'left') deps.logger.warn({ item: row.id, pipeline: pipeline.name, reason, sentence }, `item ${did}`);
+  const silentMs = facts.now.getTime() - lastSignOf(facts).getTime();
+  return { did, isStuck: !NOT_STUCK.includes(reason), silentMs };
+}
+
+async function carryOut(
+  deps: ItemDeps,
+  pipeline: Pipeline,
+  row: StuckRow,
+  decision: RescueDecision,
+): Promise<Swept['did']> {
+  const { pool, engine } = deps;
+  const { reason, sentence } = decision.diagnosis;
+  const cause = { reason, sentence, seenAt: row.facts.now };
+  const request = { itemId: row.id, actor: SYSTEM, seen: row.epoch, seenVersion: row.version, cause };
+  const find = (): Pipeline => pipeline;
+  switch (decision.do) {
+    case 'leave':
+      if (reason === 'no_worker') await raiseNoWorker(pool, row, sentence);
+      return decision.reports ? 'reported' : 'left';
+    case 'start': {
+      const at = { state: row.facts.item.state, visit: row.visit, epoch: row.epoch };
+      await engine.start({
+        pipeline: pipeline.name,
+        itemId: row.id,
+        epoch: row.epoch,
+        step: firstStepOf(pipeline, at),
+      });
+      return 'rescued';
+    }
+    case 'restart':
+      await rescueItem(pool, find, { ...request, isFree: decision.isFree });
+      return 'rescued';
+    case 'park':
+      await parkItem(pool, find, { ...request, why: `silent for longer than ${pipeline.rescue.oldestRescued}` });
+      return 'parked';
+    case 'fail':
+      await exhaustItem(pool, find, request);
+      return 'failed';
+  }
+}
+
+/** Once an hour for each pipeline: every item of it would say the same. */
+async function raiseNoWorker(pool: pg.Pool, { facts }: StuckRow, sentence: string): Promise<void> {
+  const { pipeline } = facts.item;
+  const hour = facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length);
+  await raiseEvent(pool, { id: `no_worker:${pipeline}:${hour}`, kind: 'no_worker', pipeline, sentence });
+}
+
+/** Whoever moved it, or writes it at this moment, was faster: it lives, and the next sweep looks again. */
+async function unlessElsewhere(act: () => Promise<Swept['did']>): Promise<Swept['did']> {
+  try {
+    return await act();
+  } catch (error) {
+    if (isAppError(error) && (error.code === 'state_conflict' || error.code === 'still_alive')) return 'left';
+    throw error;
+  }
+}

@@ -1,0 +1,132 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { isAppError } from '../../core/errors.js';
+import { livingPollers } from '../../core/living-pollers.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import type { SweepActivities, SweepPage, SweepPageInput } from '../../core/sweep-page.js';
+import { takeStuck } from '../../db/stuck.js';
+import type { StuckRow } from '../../db/stuck-facts.js';
+import { findPresence } from '../../db/worker-presence.js';
+import type { Engine } from '../../ports/engine.js';
+import { tidyOpenRuns } from './open-runs.js';
+import { type SweepContext, sweepItem, type Swept } from './sweep-item.js';
+
+export interface SweepDeps {
+  pool: pg.Pool;
+  engine: Engine;
+  pipelines: Readonly<Record<string, Pipeline>>;
+  logger: Logger;
+}
+
+/** Items of one page: each costs a question to Temporal and at most one short transaction, so a page takes seconds even when
+ *  Temporal is slow, and what a worker that dies over it leaves undone is little. */
+const PAGE_ITEMS = 100;
+
+/** Items looked at together: enough to hide the way to Temporal, and half of a process's connections at most. */
+const AT_ONCE = 5;
+
+/** Errors that are told of in full; a defect that hits every item would fill the history otherwise. */
+const ERRORS_TOLD = 20;
+
+const ENGINE_AWAY = 'Temporal does not answer: everything is left as it is';
+
+export function createSweep(deps: SweepDeps): SweepActivities {
+  return { sweepPage: (input) => sweepPage(deps, input) };
+}
+
+async function sweepPage(deps: SweepDeps, input: SweepPageInput): Promise<SweepPage> {
+  const pipeline = deps.pipelines[input.pipeline];
+  if (!pipeline) throw new Error(`no pipeline '${input.pipeline}' in this version`);
+  const rows = await takeStuck(deps.pool, pipeline, { startedAt: input.startedAt, limit: PAGE_ITEMS });
+  const page = { ...emptyPage(), examined: rows.length, isLast: rows.length < PAGE_ITEMS };
+  try {
+    if (rows.length > 0) await sweepRows({ ...deps, pipeline, rescuesLeft: input.rescuesLeft, page }, rows);
+    if (page.isLast) await tidyOpenRuns(deps, pipeline, page);
+  } catch (error) {
+    if (!isEngineAway(error)) throw error;
+    // Nothing more can be known: the next sweep looks again.
+    page.isLast = true;
+    page.errors.push(ENGINE_AWAY);
+  }
+  const more = page.errors.splice(ERRORS_TOLD).length;
+  if (more > 0) page.errors.push(`and ${String(more)} more`);
+  logWhatWasDone(deps.logger, pipeline, page);
+  return page;
+}
+
+/** One page's work and its counts. */
+interface Turn extends SweepDeps {
+  pipeline: Pipeline;
+  rescuesLeft: number;
+  page: SweepPage;
+}
+
+async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
+  const { page, rescuesLeft } = turn;
+  const queue = await lookAtQueue(turn, turn.pipeline.name);
+  const waiting = [...rows];
+  let inHand = 0;
+  async function lane(): Promise<void> {
+    for (let row = waiting.shift(); row; row = waiting.shift()) {
+      // What other lanes have in hand may become a rescue: two must not both take the last place.
+      const mayRescue = page.reEnqueued + inHand < rescuesLeft;
+      inHand += 1;
+      const swept = await isolated(turn, row, { queue, mayRescue }).finally(() => (inHand -= 1));
+      if (swept) count(page, row, swept);
+    }
+  }
+  // All of them: what is counted after the page is answered would be lost.
+  const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
+  for (const each of lanes) if (each.status === 'rejected') throw each.reason;
+}
+
+/** One bad item never stops the rest; only an engine that is away does. */
+async function isolated(turn: Turn, row: StuckRow, context: SweepContext): Promise<Swept | null> {
+  const { pipeline, page, logger } = turn;
+  try {
+    return await sweepItem(turn, pipeline, row, context);
+  } catch (error) {
+    if (isEngineAway(error)) throw error;
+    page.errors.push(`${row.id}: ${error instanceof Error ? error.message : String(error)}`);
+    logger.error({ err: error, item: row.id, pipeline: pipeline.name }, 'item could not be swept');
+    return null;
+  }
+}
+
+async function lookAtQueue({ engine, pool }: SweepDeps, pipeline: string): Promise<SweepContext['queue']> {
+  const { pollers, backlog } = await engine.queue(pipeline);
+  const registered = await findPresence(
+    pool,
+    pollers.map((each) => each.identity),
+  );
+  return { pollers: livingPollers(pollers, registered, new Date()), backlog };
+}
+
+function count(page: SweepPage, { facts }: StuckRow, swept: Swept): void {
+  if (swept.did === 'rescued') page.reEnqueued += 1;
+  if (swept.did === 'failed') page.permanentlyFailed += 1;
+  if (swept.did === 'parked') page.parked += 1;
+  if (swept.did === 'reported') page.reported += 1;
+  if (!swept.isStuck) return;
+  page.totalStuck += 1;
+  page.stuckMsTotal += swept.silentMs;
+  page.byStatus[facts.item.state] = (page.byStatus[facts.item.state] ?? 0) + 1;
+}
+
+function emptyPage(): SweepPage {
+  return {
+    ...{ examined: 0, isLast: false, totalStuck: 0, reEnqueued: 0, permanentlyFailed: 0, parked: 0, endedRuns: 0 },
+    ...{ reported: 0, stuckMsTotal: 0, byStatus: {}, errors: [] },
+  };
+}
+
+function logWhatWasDone(logger: Logger, { name }: Pipeline, page: SweepPage): void {
+  const { reEnqueued, permanentlyFailed, parked, endedRuns, reported, errors } = page;
+  if (reEnqueued + permanentlyFailed + parked + endedRuns + reported + errors.length === 0) return;
+  const counts = { reEnqueued, permanentlyFailed, parked, endedRuns, reported, errors };
+  logger.warn({ pipeline: name, ...counts }, 'stuck items swept');
+}
+
+function isEngineAway(error: unknown): boolean {
+  return isAppError(error) && error.code === 'engine_unavailable';
+}

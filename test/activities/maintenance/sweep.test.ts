@@ -1,0 +1,407 @@
+import { randomUUID } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { createSweep } from '../../../src/activities/maintenance/sweep.js';
+import type { Pipeline } from '../../../src/core/pipeline.js';
+import type { SweepPage } from '../../../src/core/sweep-page.js';
+import { pauseItem, rescueItem } from '../../../src/db/control.js';
+import { registerWorker } from '../../../src/db/workers.js';
+import type { Engine } from '../../../src/ports/engine.js';
+import { createFakeEngine, type FakeEngine } from '../../api/fake-engine.js';
+import { holdItem } from '../../support/barrier.js';
+import { auditOf, itemOf } from '../../support/facts.js';
+import { eventsOf, receiptsOf } from '../../support/receipts.js';
+import { byHand, FAILURE, ROOT, useSpine } from '../../support/spine.js';
+import { resting, reviewed, spreadAll, straight } from '../../support/tables.js';
+
+const spine = useSpine();
+const silent = pino({ level: 'silent' });
+const NOTHING = {
+  totalStuck: 0,
+  reEnqueued: 0,
+  permanentlyFailed: 0,
+  parked: 0,
+  reported: 0,
+  endedRuns: 0,
+  errors: [],
+};
+
+/** A pipeline under a name of its own, so that a sweep sees the items of one test; Temporal says that every run is gone. */
+function scene(table: Pipeline = straight, logger: Logger = silent) {
+  const pipeline = { ...table, name: `${table.name}-${randomUUID().slice(0, 8)}` };
+  const engine = createFakeEngine();
+  engine.status = { is: 'gone', how: 'terminated' };
+  engine.queueStatus = { pollers: [{ identity: 'stranger', seenAt: new Date() }], backlog: 0, oldestMs: null };
+  const hand = byHand(spine.pool, pipeline);
+
+  /** Begun, and silent for so long. */
+  async function stuck(seconds = 60, more = ''): Promise<string> {
+    const id = await hand.make();
+    await spine.pool.query(
+      `UPDATE items SET started = true, beat_at = now() - $2 * interval '1 second' ${more} WHERE id = $1`,
+      [id, seconds],
+    );
+    return id;
+  }
+  async function sweep(options: { engine?: Engine; rescuesLeft?: number; startedAt?: Date } = {}): Promise<SweepPage> {
+    const { sweepPage } = createSweep({
+      pool: spine.limited,
+      engine: options.engine ?? engine,
+      pipelines: { [pipeline.name]: pipeline },
+      logger,
+    });
+    const startedAt = (options.startedAt ?? new Date()).toISOString();
+    return sweepPage({ pipeline: pipeline.name, startedAt, rescuesLeft: options.rescuesLeft ?? 100 });
+  }
+  return { pipeline, engine, hand, stuck, sweep, find: () => pipeline };
+}
+
+describe('a sweep rescues', () => {
+  it('an item whose run is gone: another run in the same visit, an audit entry, a receipt', async () => {
+    const { hand, sweep } = scene();
+    const id = await hand.make();
+    await hand.walk(id, 'read');
+    await hand.claimed(id);
+    await silence(id);
+
+    expect(await sweep()).toMatchObject({
+      ...{ examined: 1, isLast: true, totalStuck: 1, reEnqueued: 1, permanentlyFailed: 0, byStatus: { CHECKING: 1 } },
+      errors: [],
+    });
+
+    expect(await itemOf(spine.pool, id)).toMatchObject({
+      state: 'CHECKING',
+      visit: 1,
+      epoch: 2,
+      rescues: 1,
+      started: false,
+    });
+    expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'rescue', actor: 'system', epoch: 2 });
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([
+      { reason: 'workflow_closed', stagesAgain: ['check'], actor: 'system', result: 'waiting', epoch: 2 },
+    ]);
+    expect(await hand.next(id)).toMatchObject({ do: 'stage', stage: 'check' });
+  });
+
+  it('what said that its run ended, without waiting for silence, but for the backoff', async () => {
+    const { stuck, sweep } = scene();
+    const due = await stuck(0, ', run_ended_at = now()');
+    const waiting = await stuck(
+      0,
+      `, run_ended_at = now(), rescues = 1, next_rescue_after = now() + interval '1 minute'`,
+    );
+
+    expect(await sweep()).toMatchObject({ examined: 1, reEnqueued: 1 });
+    expect(await itemOf(spine.pool, due)).toMatchObject({ epoch: 2 });
+    expect(await itemOf(spine.pool, waiting)).toMatchObject({ epoch: 1 });
+  });
+
+  it('to where the table says, and starts what Temporal never heard of as it is', async () => {
+    const { hand, engine, sweep, pipeline } = scene(resting);
+    const id = await hand.make();
+    await spine.pool.query(`UPDATE items SET state = 'queued' WHERE id = $1`, [id]);
+    await hand.claimed(id, { stage: 'convert', state: 'converting' });
+    await silence(id);
+    await sweep();
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'queued', epoch: 2 });
+
+    await silence(id);
+    engine.status = { is: 'gone', how: 'never_existed' };
+    expect(await sweep({ startedAt: later() })).toMatchObject({ reEnqueued: 1 });
+    expect(engine.started).toEqual([{ pipeline: pipeline.name, itemId: id, epoch: 2, step: { do: 'next' } }]);
+    expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2, rescues: 1 });
+  });
+
+  it('runs that Temporal lost at no cost', async () => {
+    const { stuck, engine, sweep } = scene();
+    const id = await stuck(60, ', rescues = 3, last_rescue_at = now()');
+    engine.status = { is: 'gone', how: 'never_existed' };
+    expect(await sweep()).toMatchObject({ reEnqueued: 1, permanentlyFailed: 0 });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2, rescues: 3 });
+  });
+
+  it('no more than it may, and the rest next time', async () => {
+    const { stuck, sweep } = scene();
+    const ids = await Promise.all(Array.from({ length: 8 }, () => stuck()));
+    expect(await sweep({ rescuesLeft: 3 })).toMatchObject({ totalStuck: 8, reEnqueued: 3 });
+    expect(await sweep({ rescuesLeft: 0, startedAt: later() })).toMatchObject({ examined: 5, reEnqueued: 0 });
+    expect(await sweep({ startedAt: later(2) })).toMatchObject({ totalStuck: 5, reEnqueued: 5 });
+    for (const id of ids) expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2 });
+  });
+
+  it('page by page, each item once a sweep', async () => {
+    const { pipeline, stuck, engine, sweep } = scene();
+    await stuck();
+    await spine.pool.query(
+      `INSERT INTO items (id, pipeline, owner, state, started, beat_at)
+       SELECT gen_random_uuid(), $1, 'ada', 'READING', true, now() - interval '1 hour' FROM generate_series(1, 149)`,
+      [pipeline.name],
+    );
+    engine.status = { is: 'alive', wedgedBy: null };
+    const startedAt = new Date();
+    const pages = [await sweep({ startedAt }), await sweep({ startedAt }), await sweep({ startedAt })];
+    expect(pages.map(({ examined, isLast }) => [examined, isLast])).toEqual([
+      [100, false],
+      [50, true],
+      [0, true],
+    ]);
+  });
+});
+
+describe('a sweep leaves', () => {
+  it('everything while Temporal does not answer, and says so', async () => {
+    const { stuck, engine, sweep } = scene();
+    const id = await stuck(60, ', run_ended_at = now()');
+    engine.mood = 'away';
+    expect(await sweep()).toMatchObject({
+      ...NOTHING,
+      isLast: true,
+      errors: ['Temporal does not answer: everything is left as it is'],
+    });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 1, version: 1 });
+  });
+
+  it('the rest of a page when Temporal goes away over it', async () => {
+    const { stuck, engine, sweep } = scene();
+    const ids = await Promise.all(Array.from({ length: 12 }, () => stuck()));
+    let asked = 0;
+    async function describeSome(...args: Parameters<Engine['describe']>) {
+      asked += 1;
+      if (asked > 3) engine.mood = 'away';
+      return engine.describe(...args);
+    }
+    const page = await sweep({ engine: { ...engine, describe: describeSome } });
+    expect(page.errors).toEqual(['Temporal does not answer: everything is left as it is']);
+    const items = await Promise.all(ids.map((id) => itemOf(spine.pool, id)));
+    expect(items.filter((each) => each.epoch === 2)).toHaveLength(page.reEnqueued);
+    expect(page.reEnqueued).toBeLessThanOrEqual(3);
+  });
+
+  it('what is slow but alive, and what beats, without a word', async () => {
+    const lines: string[] = [];
+    const { hand, stuck, engine, sweep } = scene(
+      spreadAll,
+      pino({}, { write: (line: string) => void lines.push(line) }),
+    );
+    const slow = await stuck();
+    await hand.claimed(slow, { stage: 'prepare' });
+    await spine.pool.query(`UPDATE tasks SET beat_at = now() - interval '1 minute' WHERE item_id = $1`, [slow]);
+    const spread = await hand.make();
+    await hand.finish(await hand.claimed(spread), 'done', ['a']);
+    await hand.claimed(spread, { stage: 'upload', unit: 'a' });
+    await spine.pool.query(`UPDATE items SET beat_at = now() - interval '1 hour' WHERE id = $1`, [spread]);
+    engine.status = { is: 'alive', wedgedBy: null };
+
+    expect(await sweep()).toMatchObject({ ...NOTHING, examined: 1, totalStuck: 1 });
+    expect(await itemOf(spine.pool, slow)).toMatchObject({ epoch: 1, rescues: 0 });
+    expect(await itemOf(spine.pool, spread)).toMatchObject({ epoch: 1, rescues: 0 });
+    expect(lines).toEqual([]);
+  });
+
+  it('what awaits a decision, is paused, parked, held or has ended', async () => {
+    const { hand, pipeline, stuck, find, sweep } = scene(reviewed);
+    const awaiting = await hand.make();
+    await hand.walk(awaiting, 'judge:concerns');
+    const paused = await hand.make();
+    await pauseItem(spine.pool, find, { itemId: paused, actor: ROOT, until: 'infinity' });
+    const ended = await hand.make();
+    await hand.walk(ended, 'judge:fail');
+    for (const id of [awaiting, paused, ended]) await silence(id);
+    await stuck(60, ', parked_at = now()');
+    expect(await sweep()).toMatchObject({ ...NOTHING, examined: 0 });
+
+    const held = await stuck();
+    await spine.pool.query(
+      `INSERT INTO holds (pipeline, kind, until, reason, set_by) VALUES ($1, 'pause', 'infinity', 'an upgrade', 'root')`,
+      [pipeline.name],
+    );
+    expect(await sweep({ startedAt: later() })).toMatchObject({ ...NOTHING, examined: 1 });
+    expect(await itemOf(spine.pool, held)).toMatchObject({ epoch: 1 });
+  });
+
+  it('what somebody changed between the look and the act', async () => {
+    const { stuck, engine, sweep, find } = scene();
+    const [rescued, paused] = [await stuck(), await stuck()];
+    async function describeLate(...args: Parameters<Engine['describe']>) {
+      const [run] = args;
+      if (run.itemId === rescued) await rescueItem(spine.pool, find, { itemId: rescued, actor: ROOT });
+      else await pauseItem(spine.pool, find, { itemId: paused, actor: ROOT, until: 'infinity' });
+      return engine.describe(...args);
+    }
+    expect(await sweep({ engine: { ...engine, describe: describeLate } })).toMatchObject({ reEnqueued: 0, errors: [] });
+    expect(await itemOf(spine.pool, rescued)).toMatchObject({ epoch: 2, rescues: 1 });
+    expect(await itemOf(spine.pool, paused)).toMatchObject({ epoch: 1, rescues: 0 });
+  });
+
+  it('what somebody is writing at this moment', async () => {
+    const { stuck, sweep } = scene();
+    const id = await stuck();
+    const barrier = await holdItem(spine, id);
+    expect(await sweep()).toMatchObject({ ...NOTHING, examined: 0 });
+    await barrier.release();
+    expect(await sweep()).toMatchObject({ reEnqueued: 1 });
+  });
+});
+
+describe('a sweep reports, at no cost to the item', () => {
+  it.each<[string, (engine: FakeEngine) => void | Promise<void>]>([
+    ['a backlog', () => undefined],
+    ['that no worker asks for work', (engine) => void (engine.queueStatus.pollers = [])],
+    ['that the only worker is dead, though Temporal lists it', useDeadWorker],
+    ['a wedged run', (engine) => void (engine.status = { is: 'alive', wedgedBy: 'no such type' })],
+  ])('%s', async (_, arrange) => {
+    const { stuck, engine, sweep } = scene();
+    const id = await stuck();
+    engine.status = { is: 'alive', wedgedBy: null };
+    engine.queueStatus.backlog = 7;
+    await arrange(engine);
+    expect(await sweep()).toMatchObject({ ...NOTHING, totalStuck: 1, reported: 1 });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 1, rescues: 0, version: 1 });
+  });
+
+  it('a missing worker to operators, once an hour, also where the run is gone', async () => {
+    const { pipeline, stuck, engine, sweep } = scene();
+    await Promise.all([stuck(), stuck()]);
+    engine.queueStatus.pollers = [];
+    expect(await sweep()).toMatchObject({ reEnqueued: 0, reported: 2 });
+    expect(await sweep({ startedAt: later() })).toMatchObject({ reported: 2 });
+    const { rows } = await spine.pool.query(`SELECT kind, owner FROM outbox WHERE pipeline = $1`, [pipeline.name]);
+    // The hour may have turned between the two.
+    expect(rows.length).toBeLessThanOrEqual(2);
+    expect(rows[0]).toEqual({ kind: 'no_worker', owner: null });
+  });
+});
+
+describe('a sweep gives up', () => {
+  it('an item whose rescues are spent: state, reason, receipt, and its owner is told', async () => {
+    const { stuck, sweep } = scene();
+    const id = await stuck(60, ', rescues = 3, last_rescue_at = now(), next_rescue_after = now()');
+    expect(await sweep()).toMatchObject({ totalStuck: 1, permanentlyFailed: 1, reEnqueued: 0 });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'FAILED', endReason: 'STUCK_EXHAUSTED' });
+    expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'stuck-exhausted', actor: 'system' });
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([{ result: 'exhausted' }]);
+    expect(await eventsOf(spine.pool, id)).toMatchObject([{ kind: 'item_exhausted', owner: 'ada' }]);
+    expect(await sweep({ startedAt: later() })).toMatchObject({ examined: 0 });
+  });
+
+  it('one whose judge was away to a person', async () => {
+    const { hand, sweep } = scene(reviewed);
+    const id = await hand.make();
+    const error = { ...FAILURE, class: 'LLM_ERROR', stage: 'judge' } as const;
+    await hand.commit(await hand.claimed(id), { is: 'spent', error });
+    await spine.pool.query('UPDATE items SET rescues = 3, last_rescue_at = now() WHERE id = $1', [id]);
+    expect(await sweep()).toMatchObject({ permanentlyFailed: 1 });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'NEEDS_REVIEW', endedAt: null });
+    expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'judge-unavailable', actor: 'system' });
+  });
+
+  it('very old work by parking it, until a person acts', async () => {
+    const { stuck, sweep } = scene();
+    const id = await stuck(8 * 86_400);
+    expect(await sweep()).toMatchObject({ parked: 1, reEnqueued: 0 });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'READING', parkedAt: expect.any(Date) as Date });
+    expect(await eventsOf(spine.pool, id)).toMatchObject([{ kind: 'item_parked' }]);
+    expect(await sweep({ startedAt: later() })).toMatchObject({ examined: 0 });
+  });
+});
+
+describe('sweeps', () => {
+  it('that run at once have one effect', async () => {
+    const { stuck, sweep } = scene();
+    const ids = await Promise.all(Array.from({ length: 20 }, () => stuck()));
+    const pages = await Promise.all([sweep(), sweep(), sweep({ startedAt: later() })]);
+    expect(pages.reduce((sum, each) => sum + each.reEnqueued, 0)).toBe(20);
+    for (const id of ids) {
+      expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2, rescues: 1 });
+      expect(await receiptsOf(spine.pool, id)).toHaveLength(1);
+    }
+  });
+
+  it('are not stopped by a bad item, and name it', async () => {
+    const { stuck, sweep } = scene();
+    const bad = await stuck(60, `, state = 'REMOVED'`);
+    const good = await stuck();
+    expect(await sweep()).toMatchObject({
+      reEnqueued: 1,
+      errors: [expect.stringContaining(`${bad}: `) as string],
+    });
+    expect(await itemOf(spine.pool, good)).toMatchObject({ epoch: 2 });
+  });
+
+  it('name the first of many errors and count the others', async () => {
+    const { stuck, sweep } = scene();
+    for (let n = 0; n < 25; n += 1) await stuck(60, `, state = 'REMOVED'`);
+    const { errors } = await sweep();
+    expect(errors).toHaveLength(21);
+    expect(errors.at(-1)).toBe('and 5 more');
+  });
+
+  it('say what they did in a line, and what each item had', async () => {
+    const lines: { msg: string; sentence?: string }[] = [];
+    const write = (line: string): void => void lines.push(JSON.parse(line) as { msg: string });
+    const { stuck, sweep } = scene(straight, pino({}, { write }));
+    await stuck();
+    await sweep();
+    expect(lines.map((each) => each.msg)).toEqual(['item rescued', 'stuck items swept']);
+    expect(lines[0]?.sentence).toBe('Its run ended without a word (terminated), before the item did.');
+  });
+
+  it('of a pipeline that this version does not know fail', async () => {
+    const { sweepPage } = createSweep({ pool: spine.pool, engine: createFakeEngine(), pipelines: {}, logger: silent });
+    await expect(
+      sweepPage({ pipeline: 'unheard', startedAt: new Date().toISOString(), rescuesLeft: 1 }),
+    ).rejects.toThrow("no pipeline 'unheard'");
+  });
+});
+
+describe('open runs', () => {
+  it('of items that ended more than a minute ago, and of earlier epochs, are asked to end', async () => {
+    const { hand, pipeline, engine, sweep, find } = scene();
+    const [long, just, rescued] = [await hand.make(), await hand.make(), await hand.make()];
+    for (const id of [long, just]) await hand.walk(id, 'read:empty');
+    await spine.pool.query(`UPDATE items SET ended_at = now() - interval '61 seconds' WHERE id = $1`, [long]);
+    await rescueItem(spine.pool, find, { itemId: rescued, actor: ROOT });
+    const run = (itemId: string, epoch = 1) => ({ pipeline: pipeline.name, itemId, epoch, startedAt: new Date() });
+    engine.open = [run(long), run(just), run(rescued), run(rescued, 2)];
+
+    expect(await sweep()).toMatchObject({ endedRuns: 2, reported: 0, examined: 0 });
+    expect(engine.ended.map((each) => [each.itemId, each.epoch])).toEqual([
+      [long, 1],
+      [rescued, 1],
+    ]);
+  });
+
+  it('without a row are reported once a day, and left alone', async () => {
+    const { pipeline, engine, sweep } = scene();
+    const stray = () => ({ pipeline: pipeline.name, itemId: randomUUID(), epoch: 1, startedAt: new Date() });
+    engine.open = Array.from({ length: 700 }, stray);
+    expect(await sweep()).toMatchObject({ reported: 700, endedRuns: 0 });
+    await sweep({ startedAt: later() });
+    const { rows } = await spine.pool.query<{ kind: string; sentence: string }>(
+      'SELECT kind, sentence FROM outbox WHERE pipeline = $1',
+      [pipeline.name],
+    );
+    // The day may have turned between the two.
+    expect(rows.length).toBeLessThanOrEqual(2);
+    expect(rows[0]).toMatchObject({ kind: 'run_without_item' });
+    expect(rows[0]?.sentence).toContain(`Temporal runs 700 of ${pipeline.name} that have no item`);
+    expect(engine.ended).toEqual([]);
+  });
+});
+
+async function silence(id: string): Promise<void> {
+  await spine.pool.query(`UPDATE items SET beat_at = now() - interval '1 minute' WHERE id = $1`, [id]);
+  await spine.pool.query(`UPDATE tasks SET beat_at = now() - interval '1 minute' WHERE item_id = $1`, [id]);
+}
+
+/** The beginning of a later sweep. */
+function later(minutes = 1): Date {
+  return new Date(Date.now() + minutes * 60_000);
+}
+
+async function useDeadWorker(engine: FakeEngine): Promise<void> {
+  const id = `dead-${randomUUID()}`;
+  await registerWorker(spine.pool, { id, name: 'dead', host: 'here', pid: 1, build: '1', pipelines: [] });
+  await spine.pool.query('UPDATE workers SET died_at = now() WHERE id = $1', [id]);
+  engine.queueStatus.pollers = [{ identity: id, seenAt: new Date() }];
+}
