@@ -21,7 +21,7 @@ export async function askEngine(deps: { engine: Engine; pool: pg.Pool }, run: Ru
 }
 
 /** What is not known is left out. */
-async function lookAtQueue(
+export async function lookAtQueue(
   { engine, pool }: { engine: Engine; pool: pg.Pool },
   pipeline: string,
 ): Promise<Pick<Facts, 'pollers' | 'backlog'>> {

@@ -2,10 +2,10 @@ import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiDeps, App } from './app.js';
 import { addErrorHandler } from './errors.js';
-import { addMetricsRoute } from './routes/metrics.js';
+import { addMetricsRoute, type MetricsDeps } from './routes/metrics.js';
 
 /** Metrics on a port of their own, which only the scraper reaches: no token is asked for. */
-export function buildMetricsApp(deps: Pick<ApiDeps, 'prisma' | 'metrics' | 'pipelines' | 'logger'>): App {
+export function buildMetricsApp(deps: Pick<ApiDeps, MetricsDeps | 'logger'>): App {
   const loggerInstance: FastifyBaseLogger = deps.logger;
   const app = fastify({
     loggerInstance,

@@ -17,6 +17,17 @@ export interface Metrics {
   deliveries: Counter<'channel' | 'result'>;
   undelivered: Gauge<'channel'>;
   breakerOpen: Gauge<'pipeline' | 'class'>;
+  queueDepth: Gauge<'pipeline' | 'stage'>;
+  /** `reason` is the diagnosis, `result` what became of it: waiting, moving, exhausted, parked or poison. */
+  recoveries: Gauge<'pipeline' | 'reason' | 'result'>;
+  /** `result` is done, error, crash or shutdown. */
+  stageAttempts: Gauge<'pipeline' | 'stage' | 'result'>;
+  stageDuration: Gauge<'pipeline' | 'stage' | 'result' | 'quantile'>;
+  failureRate: Gauge<'pipeline'>;
+  parked: Gauge<'pipeline'>;
+  temporalReachable: Gauge;
+  taskQueueBacklog: Gauge<'queue'>;
+  taskQueuePollers: Gauge<'queue'>;
   scrapeFailed: Gauge;
 }
 
@@ -86,6 +97,59 @@ export function createMetrics(): Metrics {
       name: 'unstuck_breaker_open',
       help: '1 while a storm of failures of this class holds stages of the pipeline back',
       labelNames: ['pipeline', 'class'],
+      registers,
+    }),
+    queueDepth: new Gauge({
+      name: 'unstuck_queue_depth',
+      help: 'Items, in a fan-out units, that wait for a worker to take this stage; what is paused or parked is not counted',
+      labelNames: ['pipeline', 'stage'],
+      registers,
+    }),
+    recoveries: new Gauge({
+      name: 'unstuck_recoveries_last_hour',
+      help: 'Recoveries of the last hour by the reason they were needed for and what became of them',
+      labelNames: ['pipeline', 'reason', 'result'],
+      registers,
+    }),
+    stageAttempts: new Gauge({
+      name: 'unstuck_stage_attempts_last_5m',
+      help: 'Attempts that ended in the last five minutes, by stage and result (done, error, crash, shutdown)',
+      labelNames: ['pipeline', 'stage', 'result'],
+      registers,
+    }),
+    stageDuration: new Gauge({
+      name: 'unstuck_stage_duration_seconds',
+      help: 'Median and 95th percentile of what attempts took that ended in the last five minutes',
+      labelNames: ['pipeline', 'stage', 'result', 'quantile'],
+      registers,
+    }),
+    failureRate: new Gauge({
+      name: 'unstuck_job_failure_rate',
+      help: 'Share of failures in what ended in this hour and the one before; left out when nothing did',
+      labelNames: ['pipeline'],
+      registers,
+    }),
+    parked: new Gauge({
+      name: 'unstuck_parked_items',
+      help: 'Items that only a person drives on',
+      labelNames: ['pipeline'],
+      registers,
+    }),
+    temporalReachable: new Gauge({
+      name: 'unstuck_temporal_reachable',
+      help: '1 when Temporal answered this process in the last seconds',
+      registers,
+    }),
+    taskQueueBacklog: new Gauge({
+      name: 'unstuck_task_queue_backlog',
+      help: 'Tasks that wait in Temporal for a worker, about; left out when Temporal does not say',
+      labelNames: ['queue'],
+      registers,
+    }),
+    taskQueuePollers: new Gauge({
+      name: 'unstuck_task_queue_pollers',
+      help: 'Living workers that ask this task queue for work; left out when Temporal does not say',
+      labelNames: ['queue'],
       registers,
     }),
     scrapeFailed: new Gauge({

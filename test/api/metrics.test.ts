@@ -90,6 +90,114 @@ describe('metrics', () => {
     }
   });
 
+  it('count what waits for a worker by stage: not what runs, is paused or is parked; units where there are units', async () => {
+    const own = await openApi();
+    const { pool } = own.database;
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n += 1) ids.push((await submit(own, ALICE)).id);
+    const [, running, paused, parked, ended, second, spread] = ids;
+    const task = `INSERT INTO tasks (item_id, visit, stage, unit, status) VALUES ($1, 1, $2, $3, $4)`;
+    await pool.query(task, [running, 'first', '', 'running']);
+    await pool.query(`UPDATE items SET paused_until = 'infinity' WHERE id = $1`, [paused]);
+    await pool.query(`UPDATE items SET parked_at = now() WHERE id = $1`, [parked]);
+    await pool.query(`UPDATE items SET ended_at = now(), state = 'FAILED' WHERE id = $1`, [ended]);
+    await pool.query(`UPDATE items SET state = 'SECOND' WHERE id = $1`, [second]);
+    await pool.query(task, [second, 'first', '', 'done']);
+    await pool.query(`UPDATE items SET state = 'SPREADING' WHERE id = $1`, [spread]);
+    for (const [unit, status] of [
+      ['a', 'done'],
+      ['b', 'running'],
+      ['c', 'waiting'],
+      ['d', 'waiting'],
+    ]) {
+      await pool.query(task, [spread, 'spread', unit, status]);
+    }
+
+    const series = seriesOf((await own.call({ url: '/metrics', as: VIEWER })).body);
+
+    const depths = [...series].filter(([name]) => name.startsWith('unstuck_queue_depth'));
+    expect(Object.fromEntries(depths)).toEqual({
+      'unstuck_queue_depth{pipeline="canary",stage="first"}': 1,
+      'unstuck_queue_depth{pipeline="canary",stage="second"}': 1,
+      'unstuck_queue_depth{pipeline="canary",stage="spread"}': 2,
+      'unstuck_queue_depth{pipeline="canary",stage="third"}': 0,
+    });
+    expect(series.get('unstuck_parked_items{pipeline="canary"}')).toBe(1);
+    await own.close();
+  });
+
+  it('show the recoveries of the last hour, and forget older ones', async () => {
+    await api.database.pool.query(
+      `INSERT INTO receipts (item_id, pipeline, state, visit, epoch, reason, sentence, last_sign_at, seen_at, acted_at, actor,
+         actor_type, result)
+       SELECT gen_random_uuid(), 'canary', 'FIRST', 1, 2, 'workflow_closed', '', seen, seen, seen, 'system', 'system', result
+       FROM (VALUES (now(), 'moving'), (now(), 'moving'), (now(), 'exhausted'), (now() - interval '61 minutes', 'parked'))
+         AS r (seen, result)`,
+    );
+    const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+    const shown = [...series].filter(([name]) => name.startsWith('unstuck_recoveries_last_hour'));
+    expect(Object.fromEntries(shown)).toEqual({
+      'unstuck_recoveries_last_hour{pipeline="canary",reason="workflow_closed",result="moving"}': 2,
+      'unstuck_recoveries_last_hour{pipeline="canary",reason="workflow_closed",result="exhausted"}': 1,
+    });
+  });
+
+  it('show what attempts of the last five minutes took, of known pipelines', async () => {
+    await api.database.pool.query(
+      `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, ended_at, result)
+       SELECT gen_random_uuid(), pipeline, 1, 'third', 1, 1, ended - took, ended, 'done' FROM (VALUES
+         ('canary', now(), interval '1 s'), ('canary', now(), interval '2 s'), ('canary', now(), interval '30 s'),
+         ('canary', now() - interval '6 minutes', interval '90 s'), ('', now(), interval '90 s')) AS a (pipeline, ended, took)`,
+    );
+    const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+    const third = [...series].filter(([name]) => name.startsWith('unstuck_stage') && name.includes('stage="third"'));
+    expect(new Map(third.map(([name, value]) => [name, Number(value.toFixed(3))]))).toEqual(
+      new Map([
+        ['unstuck_stage_attempts_last_5m{pipeline="canary",stage="third",result="done"}', 3],
+        ['unstuck_stage_duration_seconds{pipeline="canary",stage="third",result="done",quantile="0.5"}', 2],
+        ['unstuck_stage_duration_seconds{pipeline="canary",stage="third",result="done",quantile="0.95"}', 27.2],
+      ]),
+    );
+    expect([...series.keys()].filter((name) => name.includes('pipeline=""'))).toEqual([]);
+  });
+
+  it('show the share of failures, and nothing where nothing ended', async () => {
+    const name = 'unstuck_job_failure_rate{pipeline="canary"}';
+    const { pool } = api.database;
+    await pool.query(
+      `INSERT INTO metrics_hourly (pipeline, hour, finished, failed)
+       VALUES ('canary', date_trunc('hour', now()), 0, 0), ('canary', date_trunc('hour', now()) - interval '2 hours', 0, 9)`,
+    );
+    expect(seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body).has(name)).toBe(false);
+    await pool.query(`UPDATE metrics_hourly SET finished = 3, failed = 1 WHERE hour = date_trunc('hour', now())`);
+    expect(seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body).get(name)).toBe(0.25);
+  });
+
+  it('show task queues as Temporal sees them, and leave them out when it does not answer', async () => {
+    const own = await openApi();
+    own.engine.queueStatus = {
+      pollers: [
+        { identity: 'unregistered', seenAt: new Date() },
+        { identity: 'long gone', seenAt: new Date(0) },
+      ],
+      backlog: 7,
+      oldestMs: 1,
+    };
+    const series = seriesOf((await own.call({ url: '/metrics', as: VIEWER })).body);
+    expect(series.get('unstuck_temporal_reachable')).toBe(1);
+    expect(series.get('unstuck_task_queue_backlog{queue="canary"}')).toBe(7);
+    expect(series.get('unstuck_task_queue_pollers{queue="canary"}')).toBe(1);
+    await own.close();
+
+    const cutOff = await openApi();
+    cutOff.engine.mood = 'silent';
+    const without = seriesOf((await cutOff.call({ url: '/metrics', as: VIEWER })).body);
+    expect(without.get('unstuck_temporal_reachable')).toBe(0);
+    expect([...without.keys()].filter((key) => key.startsWith('unstuck_task_queue'))).toEqual([]);
+    expect(without.get('unstuck_queue_depth{pipeline="canary",stage="first"}')).toBe(0);
+    await cutOff.close();
+  });
+
   it('measure requests by route, never by id', async () => {
     const { id } = await submit(api, ALICE);
     await api.call({ url: `/api/v1/items/${id}`, as: ALICE });
@@ -110,7 +218,8 @@ describe('metrics', () => {
     expect(response.statusCode).toBe(200);
     const series = seriesOf(response.body);
     expect(series.get('unstuck_scrape_failed')).toBe(1);
-    expect([...series.keys()].filter((key) => /^unstuck_(items|worker)/.test(key))).toEqual([]);
+    const read = /^unstuck_(items|worker|queue_depth|recoveries|stage|job_failure_rate|parked|task_queue)/;
+    expect([...series.keys()].filter((key) => read.test(key))).toEqual([]);
     await cutOff.close();
   });
 
@@ -118,7 +227,14 @@ describe('metrics', () => {
     const pool = createPool({ url: api.database.url, size: 1, name: 'metrics' });
     const metrics = createMetrics();
     const logger = pino({ level: 'silent' });
-    const app = buildMetricsApp({ prisma: createPrisma(pool), metrics, pipelines: PIPELINES, logger });
+    const app = buildMetricsApp({
+      pool,
+      prisma: createPrisma(pool),
+      engine: createFakeEngine(),
+      metrics,
+      pipelines: PIPELINES,
+      logger,
+    });
     const response = await app.inject({ url: '/metrics' });
     expect(response.statusCode).toBe(200);
     expect(seriesOf(response.body).has('unstuck_items{pipeline="canary",state="FIRST"}')).toBe(true);

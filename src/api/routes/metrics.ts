@@ -1,17 +1,26 @@
 import { z } from 'zod';
-import { isEnd } from '../../core/machine.js';
+import { isEnd, stagesIn } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
+import type { QueueFigures } from '../../core/recovery-figures.js';
 import { readFigures } from '../../db/figures.js';
+import { readRecoveryFigures } from '../../db/recovery-figures.js';
 import { showFigures } from '../../telemetry/metrics.js';
+import { showQueues, showRecovery } from '../../telemetry/show-recovery.js';
 import type { Access } from '../access.js';
 import type { ApiDeps, App } from '../app.js';
+import { lookAtQueue } from '../ask-engine.js';
+import { createEngineHealth } from '../engine-health.js';
 import { problems } from '../problem.js';
 
-type Deps = Pick<ApiDeps, 'prisma' | 'metrics' | 'pipelines'>;
+export type MetricsDeps = 'pool' | 'prisma' | 'engine' | 'metrics' | 'pipelines';
+type Deps = Pick<ApiDeps, MetricsDeps>;
 
 /** `access` is open only where the port is the scraper's own. */
 export function addMetricsRoute(app: App, deps: Deps, access: Access = ['viewer', 'admin']): void {
-  const liveStates = Object.values(deps.pipelines).flatMap(liveStatesOf);
+  const { metrics, pipelines } = deps;
+  const liveStates = Object.values(pipelines).flatMap(liveStatesOf);
+  const stages = Object.values(pipelines).flatMap(stagesOf);
+  const engineHealth = createEngineHealth(deps.engine);
   app.get(
     '/metrics',
     {
@@ -26,12 +35,21 @@ export function addMetricsRoute(app: App, deps: Deps, access: Access = ['viewer'
       },
     },
     async (request, reply) => {
-      const figures = await readFigures(deps.prisma).catch((error: unknown) => {
-        request.log.warn({ err: error }, 'figures could not be read');
-        return null;
-      });
-      showFigures(deps.metrics, figures, liveStates);
-      const { registry } = deps.metrics;
+      const unlessUnreadable = <T>(figures: Promise<T>): Promise<T | null> =>
+        figures.catch((error: unknown) => {
+          request.log.warn({ err: error }, 'figures could not be read');
+          return null;
+        });
+      const [figures, recovery, isThere, queues] = await Promise.all([
+        unlessUnreadable(readFigures(deps.prisma)),
+        unlessUnreadable(readRecoveryFigures(deps.pool, pipelines)),
+        engineHealth.isThere(),
+        readQueues(deps),
+      ]);
+      showFigures(metrics, figures, liveStates);
+      showRecovery(metrics, recovery, stages);
+      showQueues(metrics, isThere, queues);
+      const { registry } = metrics;
       return reply.type(registry.contentType).send(await registry.metrics());
     },
   );
@@ -41,4 +59,20 @@ function liveStatesOf(pipeline: Pipeline): { pipeline: string; state: string }[]
   return Object.entries(pipeline.states)
     .filter(([, row]) => !isEnd(row))
     .map(([state]) => ({ pipeline: pipeline.name, state }));
+}
+
+function stagesOf(pipeline: Pipeline): { pipeline: string; stage: string }[] {
+  return Object.values(pipeline.states).flatMap((row) =>
+    stagesIn(row).map(({ stage }) => ({ pipeline: pipeline.name, stage })),
+  );
+}
+
+/** Who lives among the pollers is asked of the database, so a queue is unknown without either. */
+async function readQueues(deps: Deps): Promise<QueueFigures[]> {
+  return Promise.all(
+    Object.keys(deps.pipelines).map(async (queue) => ({
+      queue,
+      ...(await lookAtQueue(deps, queue).catch(() => ({}))),
+    })),
+  );
 }
