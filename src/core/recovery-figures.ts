@@ -16,6 +16,18 @@ export interface RecoveryFigures {
   /** Of what ended in this hour and the one before; a pipeline of which nothing did is not there. */
   failureRates: { pipeline: string; rate: number }[];
   parked: { pipeline: string; count: number }[];
+  /** The last sweep of each pipeline that got to its end. */
+  sweeps: SweepFigures[];
+  leftOut: { schedule: string; skipped: number; missed: number }[];
+}
+
+interface SweepFigures {
+  pipeline: string;
+  ageSeconds: number;
+  durationSeconds: number;
+  examined: number | null;
+  /** Stuck items by reason; null: it did not get to look at all of them, or did not say. */
+  stuck: Readonly<Record<string, number>> | null;
 }
 
 export interface QueueFigures {

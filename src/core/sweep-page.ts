@@ -24,6 +24,8 @@ export interface SweepPage {
   stuckMsTotal: number;
   /** Stuck items by state. */
   byStatus: Record<string, number>;
+  /** Stuck items by reason; pages of earlier versions, which histories hold, do not say. */
+  byReason?: Record<string, number>;
   errors: string[];
 }
 

@@ -1,20 +1,29 @@
 import { claimedState, isRests, rowOf, stagesIn, stateNamesOf } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { RecoveryFigures } from '../core/recovery-figures.js';
+import type { ScheduleRow } from '../core/schedules.js';
 import type { Sql } from '../ports/sql.js';
 
 type Pipelines = Readonly<Record<string, Pipeline>>;
 
 /** One after the other: a scrape is in no hurry, and must not take the connections of those who are. Each reads live rows, or
  *  the last minutes by an index: how many items have ended does not matter. */
-export async function readRecoveryFigures(sql: Sql, pipelines: Pipelines): Promise<RecoveryFigures> {
+export async function readRecoveryFigures(
+  sql: Sql,
+  pipelines: Pipelines,
+  schedules: readonly ScheduleRow[],
+): Promise<RecoveryFigures> {
   const names = Object.keys(pipelines);
+  const sweeps = schedules.flatMap(({ id, sweeps: pipeline }) => (pipeline === null ? [] : [{ id, pipeline }]));
+  const scheduleIds = schedules.map(({ id }) => id);
   return {
     queued: await rowsOf(sql, QUEUED, [JSON.stringify(stagesToWaitFor(pipelines))]),
     recoveries: await rowsOf(sql, RECOVERIES, []),
     attempts: await rowsOf(sql, ATTEMPTS, [names]),
     failureRates: await rowsOf(sql, FAILURE_RATES, []),
     parked: await rowsOf(sql, PARKED, [names]),
+    sweeps: await rowsOf(sql, SWEEPS, [JSON.stringify(sweeps)]),
+    leftOut: await rowsOf(sql, LEFT_OUT, [scheduleIds]),
   };
 }
 
@@ -80,3 +89,16 @@ const PARKED = `
   SELECT known.name AS pipeline, count(i.id)::int AS count FROM unnest($1::text[]) AS known (name)
   LEFT JOIN items i ON i.pipeline = known.name AND i.ended_at IS NULL AND i.parked_at IS NOT NULL
   GROUP BY known.name`;
+
+/** Sweeps in a row that found nothing share one row, whose start is the first one's: what the last took is in its phases. */
+const SWEEPS = `
+  SELECT wanted.pipeline, extract(epoch FROM clock_timestamp() - latest.ended_at)::float8 AS "ageSeconds",
+    (SELECT COALESCE(sum(ms::float8), 0) / 1000 FROM jsonb_each_text(latest.phases) AS phase (name, ms)) AS "durationSeconds",
+    (latest.result ->> 'examined')::int AS examined,
+    CASE WHEN (latest.result ->> 'isWhole')::boolean AND latest.errors = '[]' THEN latest.result -> 'byReason' END AS stuck
+  FROM jsonb_to_recordset($1::jsonb) AS wanted (id text, pipeline text) CROSS JOIN LATERAL (
+    SELECT ended_at, result, phases, errors FROM job_executions e
+    WHERE e.job = wanted.id AND e.status = 'completed' ORDER BY id DESC LIMIT 1
+  ) latest`;
+
+const LEFT_OUT = `SELECT schedule, skipped, missed FROM schedule_counts WHERE schedule = ANY ($1::text[])`;

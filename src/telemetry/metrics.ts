@@ -25,6 +25,13 @@ export interface Metrics {
   stageDuration: Gauge<'pipeline' | 'stage' | 'result' | 'quantile'>;
   failureRate: Gauge<'pipeline'>;
   parked: Gauge<'pipeline'>;
+  sweepInterval: Gauge<'pipeline'>;
+  sweepAge: Gauge<'pipeline'>;
+  sweepDuration: Gauge<'pipeline'>;
+  sweepExamined: Gauge<'pipeline'>;
+  stuck: Gauge<'pipeline' | 'reason'>;
+  /** `why` is skipped (the run before went on) or missed (Temporal was away). */
+  leftOutRuns: Counter<'schedule' | 'why'>;
   temporalReachable: Gauge;
   taskQueueBacklog: Gauge<'queue'>;
   taskQueuePollers: Gauge<'queue'>;
@@ -133,6 +140,42 @@ export function createMetrics(): Metrics {
       name: 'unstuck_parked_items',
       help: 'Items that only a person drives on',
       labelNames: ['pipeline'],
+      registers,
+    }),
+    sweepInterval: new Gauge({
+      name: 'unstuck_sweep_interval_seconds',
+      help: 'How often the pipeline is to be swept; left out where its schedule is switched off',
+      labelNames: ['pipeline'],
+      registers,
+    }),
+    sweepAge: new Gauge({
+      name: 'unstuck_sweep_age_seconds',
+      help: 'How long ago a sweep of the pipeline last got to its end; left out when none ever has',
+      labelNames: ['pipeline'],
+      registers,
+    }),
+    sweepDuration: new Gauge({
+      name: 'unstuck_sweep_duration_seconds',
+      help: 'What the last sweep that got to its end took',
+      labelNames: ['pipeline'],
+      registers,
+    }),
+    sweepExamined: new Gauge({
+      name: 'unstuck_sweep_examined_items',
+      help: 'Silent items that the last sweep looked at',
+      labelNames: ['pipeline'],
+      registers,
+    }),
+    stuck: new Gauge({
+      name: 'unstuck_stuck_items',
+      help: 'Stuck items by reason, as the last sweep saw them; left out when it is late or could not look at all',
+      labelNames: ['pipeline', 'reason'],
+      registers,
+    }),
+    leftOutRuns: new Counter({
+      name: 'unstuck_schedule_runs_left_out_total',
+      help: 'Runs that a schedule left out: skipped, because the one before went on, or missed, while Temporal was away',
+      labelNames: ['schedule', 'why'],
       registers,
     }),
     temporalReachable: new Gauge({

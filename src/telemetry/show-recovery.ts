@@ -1,24 +1,26 @@
+import { REASONS } from '../core/diagnosis.js';
 import type { QueueFigures, RecoveryFigures } from '../core/recovery-figures.js';
 import type { Metrics } from './metrics.js';
 
-/** Shows what was read of recovery just now. Null, not readable: the series are left out. `stages` names those that are known
- *  to have an empty queue when nothing was read of them. */
-export function showRecovery(
-  metrics: Metrics,
-  figures: RecoveryFigures | null,
-  stages: readonly { pipeline: string; stage: string }[],
-): void {
-  metrics.queueDepth.reset();
-  metrics.recoveries.reset();
-  metrics.stageAttempts.reset();
-  metrics.stageDuration.reset();
-  metrics.failureRate.reset();
-  metrics.parked.reset();
+/** What is known without reading anything: stages whose queue is empty when nothing was read of them, and how often each
+ *  pipeline is to be swept. */
+export interface Declared {
+  stages: readonly { pipeline: string; stage: string }[];
+  sweeps: readonly { pipeline: string; everySeconds: number }[];
+}
+
+/** What a sweep saw two intervals ago says nothing about now. */
+const INTERVALS = 2;
+
+/** Shows what was read of recovery just now. Null, not readable: the series are left out. */
+export function showRecovery(metrics: Metrics, figures: RecoveryFigures | null, declared: Declared): void {
+  resetRecovery(metrics);
+  for (const { pipeline, everySeconds } of declared.sweeps) metrics.sweepInterval.set({ pipeline }, everySeconds);
   if (figures === null) {
     metrics.scrapeFailed.set(1);
     return;
   }
-  for (const labels of stages) metrics.queueDepth.set({ ...labels }, 0);
+  for (const labels of declared.stages) metrics.queueDepth.set({ ...labels }, 0);
   for (const { count, ...labels } of figures.queued) metrics.queueDepth.set(labels, count);
   for (const { count, ...labels } of figures.recoveries) metrics.recoveries.set(labels, count);
   for (const { count, medianSeconds, p95Seconds, ...labels } of figures.attempts) {
@@ -28,6 +30,29 @@ export function showRecovery(
   }
   for (const { pipeline, rate } of figures.failureRates) metrics.failureRate.set({ pipeline }, rate);
   for (const { pipeline, count } of figures.parked) metrics.parked.set({ pipeline }, count);
+  for (const each of figures.sweeps) {
+    showSweep(metrics, each, declared.sweeps.find(({ pipeline }) => pipeline === each.pipeline)?.everySeconds);
+  }
+  for (const { schedule, skipped, missed } of figures.leftOut) {
+    metrics.leftOutRuns.inc({ schedule, why: 'skipped' }, skipped);
+    metrics.leftOutRuns.inc({ schedule, why: 'missed' }, missed);
+  }
+}
+
+function showSweep(metrics: Metrics, sweep: RecoveryFigures['sweeps'][number], everySeconds = 0): void {
+  const { pipeline, ageSeconds, durationSeconds, examined, stuck } = sweep;
+  metrics.sweepAge.set({ pipeline }, ageSeconds);
+  metrics.sweepDuration.set({ pipeline }, durationSeconds);
+  if (examined !== null) metrics.sweepExamined.set({ pipeline }, examined);
+  if (stuck === null || ageSeconds > INTERVALS * everySeconds) return;
+  for (const reason of REASONS) metrics.stuck.set({ pipeline, reason }, stuck[reason] ?? 0);
+}
+
+function resetRecovery(metrics: Metrics): void {
+  const { queueDepth, recoveries, stageAttempts, stageDuration, failureRate, parked } = metrics;
+  const { sweepInterval, sweepAge, sweepDuration, sweepExamined, stuck, leftOutRuns } = metrics;
+  for (const each of [queueDepth, recoveries, stageAttempts, stageDuration, failureRate, parked]) each.reset();
+  for (const each of [sweepInterval, sweepAge, sweepDuration, sweepExamined, stuck, leftOutRuns]) each.reset();
 }
 
 /** Shows what Temporal said of its task queues; a queue that it did not answer for is left out. */

@@ -38,9 +38,9 @@ export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts
 }
 
 function note(record: JobRecord, total: SweepPage, pages: number): void {
-  const { errors, stuckMsTotal, isLast, ...counts } = total;
+  const { errors, stuckMsTotal, isLast, byReason, ...counts } = total;
   const averageStuckDuration = total.totalStuck === 0 ? null : Math.round(stuckMsTotal / total.totalStuck);
-  record.result = { ...counts, averageStuckDuration, pages, isWhole: isLast };
+  record.result = { ...counts, ...(byReason && { byReason }), averageStuckDuration, pages, isWhole: isLast };
   record.errors = errors;
   record.idle = isLast && errors.length === 0 && acted(total) === 0;
 }
@@ -61,6 +61,7 @@ function noPage(): SweepPage {
     reported: 0,
     stuckMsTotal: 0,
     byStatus: {},
+    byReason: {},
     errors: [],
   };
 }
@@ -74,9 +75,16 @@ function addPage(total: SweepPage, page: SweepPage): void {
   total.endedRuns += page.endedRuns;
   total.reported += page.reported;
   total.stuckMsTotal += page.stuckMsTotal;
-  for (const [status, count] of Object.entries(page.byStatus)) {
-    total.byStatus[status] = (total.byStatus[status] ?? 0) + count;
-  }
+  total.byStatus = sumOf(total.byStatus, page.byStatus);
+  // One page that does not say makes the sum unknown.
+  if (total.byReason && page.byReason) total.byReason = sumOf(total.byReason, page.byReason);
+  else delete total.byReason;
   total.errors = [...total.errors, ...page.errors].slice(0, ERRORS_KEPT);
   total.isLast = page.isLast;
+}
+
+function sumOf(counts: Record<string, number>, more: Record<string, number>): Record<string, number> {
+  const sum = { ...counts };
+  for (const [name, count] of Object.entries(more)) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
 }

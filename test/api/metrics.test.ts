@@ -7,6 +7,7 @@ import { createPrisma } from '../../src/db/prisma.js';
 import { PIPELINES } from '../../src/pipelines/registry.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createFakeEngine } from './fake-engine.js';
+import { createFakeSchedules } from './fake-schedules.js';
 import { ADMIN, ALICE, openApi, submit, type TestApi, VIEWER } from './setup.js';
 
 let api: TestApi;
@@ -198,6 +199,56 @@ describe('metrics', () => {
     await cutOff.close();
   });
 
+  it('show the last sweep that got to its end, and what it found stuck while that is news', async () => {
+    const own = await openApi();
+    const { pool } = own.database;
+    const scrape = async (): Promise<Map<string, number>> =>
+      seriesOf((await own.call({ url: '/metrics', as: VIEWER })).body);
+    const before = await scrape();
+    expect(before.get('unstuck_sweep_interval_seconds{pipeline="canary"}')).toBe(10);
+    expect([...before.keys()].filter((name) => /^unstuck_(sweep_age|stuck)/.test(name))).toEqual([]);
+
+    // It ends a little later than now, so that a slow machine does not make it late.
+    const soon = `now() + interval '1 minute'`;
+    const result = { examined: 9, isWhole: true, byReason: { backlog: 4, wedged: 1 } };
+    await pool.query(
+      `INSERT INTO job_executions (job, status, started_at, timeout_at, ended_at, result, phases)
+       VALUES ('sweep-canary', 'completed', now() - interval '1 day', now(), ${soon}, $1, '{"pages": 1500, "end": 500}'),
+         ('sweep-canary', 'failed', now(), now(), now(), '{}', '{}')`,
+      [result],
+    );
+    const fresh = await scrape();
+    expect(fresh.get('unstuck_sweep_duration_seconds{pipeline="canary"}')).toBe(2);
+    expect(fresh.get('unstuck_sweep_examined_items{pipeline="canary"}')).toBe(9);
+    expect(fresh.get('unstuck_stuck_items{pipeline="canary",reason="backlog"}')).toBe(4);
+    expect(fresh.get('unstuck_stuck_items{pipeline="canary",reason="no_worker"}')).toBe(0);
+
+    await pool.query(`UPDATE job_executions SET ended_at = now() - interval '21 seconds' WHERE status = 'completed'`);
+    const late = await scrape();
+    expect(late.get('unstuck_sweep_age_seconds{pipeline="canary"}')).toBeGreaterThanOrEqual(21);
+    expect([...late.keys()].filter((name) => name.startsWith('unstuck_stuck_items'))).toEqual([]);
+
+    await pool.query(`UPDATE job_executions SET ended_at = ${soon}, result = $1 WHERE status = 'completed'`, [
+      { ...result, isWhole: false },
+    ]);
+    expect([...(await scrape()).keys()].filter((name) => name.startsWith('unstuck_stuck_items'))).toEqual([]);
+    await own.close();
+  });
+
+  it('count the runs that schedules left out', async () => {
+    await api.database.pool.query(
+      `INSERT INTO schedule_counts (schedule, created_at, skipped, missed) VALUES ('sweep-canary', now(), 3, 1), ('gone', now(), 9, 9)`,
+    );
+    for (let scrapes = 0; scrapes < 2; scrapes += 1) {
+      const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+      const shown = [...series].filter(([name]) => name.startsWith('unstuck_schedule_runs_left_out_total'));
+      expect(Object.fromEntries(shown)).toEqual({
+        'unstuck_schedule_runs_left_out_total{schedule="sweep-canary",why="skipped"}': 3,
+        'unstuck_schedule_runs_left_out_total{schedule="sweep-canary",why="missed"}': 1,
+      });
+    }
+  });
+
   it('measure requests by route, never by id', async () => {
     const { id } = await submit(api, ALICE);
     await api.call({ url: `/api/v1/items/${id}`, as: ALICE });
@@ -218,7 +269,8 @@ describe('metrics', () => {
     expect(response.statusCode).toBe(200);
     const series = seriesOf(response.body);
     expect(series.get('unstuck_scrape_failed')).toBe(1);
-    const read = /^unstuck_(items|worker|queue_depth|recoveries|stage|job_failure_rate|parked|task_queue)/;
+    const read =
+      /^unstuck_(items|worker|queue_depth|recoveries|stage|job_failure_rate|parked|task_queue|sweep_age|stuck)/;
     expect([...series.keys()].filter((key) => read.test(key))).toEqual([]);
     await cutOff.close();
   });
@@ -231,6 +283,7 @@ describe('metrics', () => {
       pool,
       prisma: createPrisma(pool),
       engine: createFakeEngine(),
+      schedules: createFakeSchedules(),
       metrics,
       pipelines: PIPELINES,
       logger,

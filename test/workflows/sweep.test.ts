@@ -30,9 +30,17 @@ describe('a sweep', () => {
         reEnqueued: 2,
         stuckMsTotal: 60_000,
         byStatus: { READING: 1, WRITING: 1 },
+        byReason: { wedged: 1, backlog: 1 },
       }),
-      pageOf({ examined: 50, totalStuck: 1, permanentlyFailed: 1, stuckMsTotal: 90_000, byStatus: { READING: 1 } }),
-      pageOf({ examined: 3, isLast: true, errors: ['item x: no such table'] }),
+      pageOf({
+        examined: 50,
+        totalStuck: 1,
+        permanentlyFailed: 1,
+        stuckMsTotal: 90_000,
+        byStatus: { READING: 1 },
+        byReason: { backlog: 1 },
+      }),
+      pageOf({ examined: 3, isLast: true, byReason: {}, errors: ['item x: no such table'] }),
     ];
     const worker = await maintenance.work({
       async sweepPage(input) {
@@ -60,6 +68,7 @@ describe('a sweep', () => {
       endedRuns: 0,
       reported: 0,
       byStatus: { READING: 2, WRITING: 1 },
+      byReason: { wedged: 1, backlog: 2 },
       averageStuckDuration: 50_000,
       pages: 3,
       isWhole: true,

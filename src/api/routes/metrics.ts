@@ -2,24 +2,25 @@ import { z } from 'zod';
 import { isEnd, stagesIn } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { QueueFigures } from '../../core/recovery-figures.js';
+import { intervalMsOf, type ScheduleRow } from '../../core/schedules.js';
 import { readFigures } from '../../db/figures.js';
 import { readRecoveryFigures } from '../../db/recovery-figures.js';
 import { showFigures } from '../../telemetry/metrics.js';
-import { showQueues, showRecovery } from '../../telemetry/show-recovery.js';
+import { type Declared, showQueues, showRecovery } from '../../telemetry/show-recovery.js';
 import type { Access } from '../access.js';
 import type { ApiDeps, App } from '../app.js';
 import { lookAtQueue } from '../ask-engine.js';
 import { createEngineHealth } from '../engine-health.js';
 import { problems } from '../problem.js';
 
-export type MetricsDeps = 'pool' | 'prisma' | 'engine' | 'metrics' | 'pipelines';
+export type MetricsDeps = 'pool' | 'prisma' | 'engine' | 'schedules' | 'metrics' | 'pipelines';
 type Deps = Pick<ApiDeps, MetricsDeps>;
 
 /** `access` is open only where the port is the scraper's own. */
 export function addMetricsRoute(app: App, deps: Deps, access: Access = ['viewer', 'admin']): void {
   const { metrics, pipelines } = deps;
   const liveStates = Object.values(pipelines).flatMap(liveStatesOf);
-  const stages = Object.values(pipelines).flatMap(stagesOf);
+  const declared = { stages: Object.values(pipelines).flatMap(stagesOf), sweeps: deps.schedules.rows.flatMap(sweepOf) };
   const engineHealth = createEngineHealth(deps.engine);
   app.get(
     '/metrics',
@@ -42,12 +43,12 @@ export function addMetricsRoute(app: App, deps: Deps, access: Access = ['viewer'
         });
       const [figures, recovery, isThere, queues] = await Promise.all([
         unlessUnreadable(readFigures(deps.prisma)),
-        unlessUnreadable(readRecoveryFigures(deps.pool, pipelines)),
+        unlessUnreadable(readRecoveryFigures(deps.pool, pipelines, deps.schedules.rows)),
         engineHealth.isThere(),
         readQueues(deps),
       ]);
       showFigures(metrics, figures, liveStates);
-      showRecovery(metrics, recovery, stages);
+      showRecovery(metrics, recovery, declared);
       showQueues(metrics, isThere, queues);
       const { registry } = metrics;
       return reply.type(registry.contentType).send(await registry.metrics());
@@ -65,6 +66,11 @@ function stagesOf(pipeline: Pipeline): { pipeline: string; stage: string }[] {
   return Object.values(pipeline.states).flatMap((row) =>
     stagesIn(row).map(({ stage }) => ({ pipeline: pipeline.name, stage })),
   );
+}
+
+/** One that is switched off is not missed. */
+function sweepOf({ sweeps, isOn, when }: ScheduleRow): Declared['sweeps'] {
+  return sweeps === null || !isOn ? [] : [{ pipeline: sweeps, everySeconds: intervalMsOf(when) / 1_000 }];
 }
 
 /** Who lives among the pollers is asked of the database, so a queue is unknown without either. */
