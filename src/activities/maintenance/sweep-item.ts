@@ -21,6 +21,7 @@ interface ItemDeps {
 
 export interface Swept {
   did: 'left' | 'reported' | 'rescued' | 'failed' | 'parked';
+  reason: Reason;
   /** False: its silence is meant, or somebody is at work on it. */
   isStuck: boolean;
   silentMs: number;
@@ -52,7 +53,7 @@ export async function sweepItem(
   const { reason, sentence } = decision.diagnosis;
   if (did !== 'left') deps.logger.warn({ item: row.id, pipeline: pipeline.name, reason, sentence }, `item ${did}`);
   const silentMs = facts.now.getTime() - lastSignOf(facts).getTime();
-  return { did, isStuck: !NOT_STUCK.includes(reason), silentMs };
+  return { did, reason, isStuck: !NOT_STUCK.includes(reason), silentMs };
 }
 
 async function carryOut(

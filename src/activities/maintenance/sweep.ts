@@ -111,12 +111,13 @@ function count(page: SweepPage, { facts }: StuckRow, swept: Swept): void {
   page.totalStuck += 1;
   page.stuckMsTotal += swept.silentMs;
   page.byStatus[facts.item.state] = (page.byStatus[facts.item.state] ?? 0) + 1;
+  page.byReason = { ...page.byReason, [swept.reason]: (page.byReason?.[swept.reason] ?? 0) + 1 };
 }
 
 function emptyPage(): SweepPage {
   return {
     ...{ examined: 0, isLast: false, totalStuck: 0, reEnqueued: 0, permanentlyFailed: 0, parked: 0, endedRuns: 0 },
-    ...{ reported: 0, stuckMsTotal: 0, byStatus: {}, errors: [] },
+    ...{ reported: 0, stuckMsTotal: 0, byStatus: {}, byReason: {}, errors: [] },
   };
 }
 

@@ -66,6 +66,7 @@ describe('a sweep rescues', () => {
 
     expect(await sweep()).toMatchObject({
       ...{ examined: 1, isLast: true, totalStuck: 1, reEnqueued: 1, permanentlyFailed: 0, byStatus: { CHECKING: 1 } },
+      byReason: { workflow_closed: 1 },
       errors: [],
     });
 
