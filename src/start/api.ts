@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.js';
 import type { AuthSettings } from '../api/auth.js';
 import { startCourier } from '../api/courier.js';
@@ -6,11 +7,13 @@ import { startDispatcher } from '../api/dispatcher.js';
 import { within } from '../api/engine-health.js';
 import { startLoop } from '../api/loop.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
+import { startSweepWatch } from '../api/sweep-watch.js';
 import { countStarts } from '../api/tell-engine.js';
 import { startWatcher } from '../api/watcher.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { hasShortStage } from '../core/machine.js';
 import { closeQuiet } from '../db/breaker-list.js';
+import { schedulesOf } from '../core/schedules.js';
 import { createPool } from '../db/client.js';
 import { rollUpHours } from '../db/hourly-metrics.js';
 import { createPrisma } from '../db/prisma.js';
@@ -20,9 +23,10 @@ import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalEngine } from '../temporal/engine.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
 import { channelsOf } from './channels.js';
-import { scheduleRowsOf } from './maintenance.js';
+import { runMaintenance } from './maintenance.js';
 import { pipelinesOf } from './pipelines.js';
 import { runProcess } from './run-process.js';
+import { takeOverLogsAndSignals } from './temporal-runtime.js';
 
 /** A megabyte: what is larger than that is uploaded, not posted. */
 const BODY_LIMIT_BYTES = 1_048_576;
@@ -40,6 +44,7 @@ const ROLL_UP_EVERY_MS = 60_000;
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const { databaseUrl, directUrl, temporalAddress, auth } = neededOf(config);
   const logger = createLogger({ name: 'api', level: config.logLevel });
+  takeOverLogsAndSignals(logger);
   const metrics = createMetrics();
   const pool = createPool({ url: databaseUrl, size: config.database.poolSize, name: 'api' });
   const prisma = createPrisma(pool);
@@ -63,7 +68,15 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
         logger.info(closed, 'breaker closed: nothing waits for it');
     },
   });
-  const schedules = createTemporalSchedules(client, scheduleRowsOf(config));
+  const schedules = createTemporalSchedules(client, schedulesOf(pipelines, config.schedules));
+  const sweeps = startSweepWatch({ pool, schedules, logger });
+  const identity = `api@${hostname()}:${String(process.pid)}`;
+  const over = new AbortController();
+  const maintenance = runMaintenance(
+    { config, pool, engine, pipelines, identity, logger },
+    { client, rows: schedules.rows },
+    over.signal,
+  );
   const rollUp = startLoop({
     everyMs: ROLL_UP_EVERY_MS,
     name: 'roll-up of hourly metrics',
@@ -86,6 +99,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     pipelines,
     dispatcher,
     watcher,
+    sweeps,
     logger,
     metrics,
     settings,
@@ -94,8 +108,9 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const metricsApp = config.api.metricsPort === undefined ? undefined : buildMetricsApp(deps);
 
   async function close(): Promise<void> {
-    const loops = [dispatcher, watcher, courier, breakers, rollUp];
-    await Promise.all([app.close(), metricsApp?.close(), ...loops.map((each) => each.stop())]);
+    const loops = [dispatcher, watcher, courier, breakers, rollUp, sweeps];
+    over.abort();
+    await Promise.all([app.close(), metricsApp?.close(), maintenance, ...loops.map((each) => each.stop())]);
     await prisma.$disconnect();
     await Promise.all([pool.end(), client.connection.close()]);
   }

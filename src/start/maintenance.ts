@@ -5,13 +5,14 @@ import { NativeConnection, type Worker } from '@temporalio/worker';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createMaintenanceActivities } from '../activities/maintenance/activities.js';
+import { createSweep } from '../activities/maintenance/sweep.js';
 import { type Config, projectRoot } from '../config.js';
-import { type ScheduleRow, schedulesOf } from '../core/schedules.js';
-import type { SweepActivities } from '../core/sweep-page.js';
+import type { ScheduleRow } from '../core/schedules.js';
+import type { Pipeline } from '../core/pipeline.js';
+import type { Engine } from '../ports/engine.js';
 import { connectionOptionsOf } from '../temporal/connection.js';
 import { reconcileSchedules } from '../temporal/reconcile-schedules.js';
 import { createMaintenanceWorker } from '../temporal/worker.js';
-import { pipelinesOf } from './pipelines.js';
 
 /** Between tries at a Temporal that is away. */
 const RETRY_MS = 2_000;
@@ -25,22 +26,22 @@ const GRACE_MS = 0;
 export interface MaintenanceParts {
   config: Config;
   pool: pg.Pool;
-  client: Client;
-  sweepPage: SweepActivities['sweepPage'];
+  engine: Engine;
+  pipelines: Readonly<Record<string, Pipeline>>;
+  /** As operators see it beside each run in the Temporal Web UI. */
   identity: string;
   logger: Logger;
 }
 
-/** The registry with the operator's settings. */
-export function scheduleRowsOf(config: Config): ScheduleRow[] {
-  return schedulesOf(pipelinesOf(config), config.schedules);
-}
-
 /** Reconciles the schedules and works on the task queue `maintenance`, both in the background and again and again until
  *  Temporal is there: whoever serves beside it serves meanwhile. Resolves when all has let go, after `stop` is aborted. */
-export async function runMaintenance(parts: MaintenanceParts, stop: AbortSignal): Promise<void> {
-  const { client, config, logger } = parts;
-  const reconcile = (): Promise<void> => unlessStopped(stop, reconcileSchedules(client, scheduleRowsOf(config)));
+export async function runMaintenance(
+  parts: MaintenanceParts,
+  schedules: { client: Client; rows: readonly ScheduleRow[] },
+  stop: AbortSignal,
+): Promise<void> {
+  const { logger } = parts;
+  const reconcile = (): Promise<void> => unlessStopped(stop, reconcileSchedules(schedules.client, schedules.rows));
   await Promise.all([
     retried(logger, 'schedules could not be reconciled; trying again', stop, reconcile),
     retried(logger, 'maintenance worker does not run; trying again', stop, () => work(parts, stop)),
@@ -68,7 +69,8 @@ async function work(parts: MaintenanceParts, stop: AbortSignal): Promise<void> {
 }
 
 export function maintenanceWorkerOf(parts: MaintenanceParts, connection: NativeConnection): Promise<Worker> {
-  const { config, pool, sweepPage, identity } = parts;
+  const { config, pool, identity } = parts;
+  const { sweepPage } = createSweep(parts);
   return createMaintenanceWorker({
     connection,
     namespace: config.temporal.namespace,

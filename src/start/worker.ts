@@ -3,7 +3,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import type { Client } from '@temporalio/client';
+import { NativeConnection, type Worker } from '@temporalio/worker';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities/stage-runner.js';
@@ -12,11 +13,14 @@ import { createPool } from '../db/client.js';
 import { holdPresence } from '../db/presence.js';
 import { seeWorker } from '../db/workers.js';
 import { createLogger } from '../telemetry/logger.js';
-import { connectionOptionsOf } from '../temporal/connection.js';
+import { connectionOptionsOf, createTemporalClient } from '../temporal/connection.js';
+import { createTemporalEngine } from '../temporal/engine.js';
 import { createItemWorker } from '../temporal/worker.js';
+import { maintenanceWorkerOf } from './maintenance.js';
 import { pipelinesOf } from './pipelines.js';
 import { runProcess } from './run-process.js';
 import { STAGES } from './stages.js';
+import { takeOverLogsAndSignals } from './temporal-runtime.js';
 
 /** How often the registry is told that this process is there. */
 const SEEN_EVERY_MS = 5_000;
@@ -24,8 +28,15 @@ const SEEN_EVERY_MS = 5_000;
 /** Between tries at a server that is away when the worker starts. */
 const RETRY_MS = 1_000;
 
+interface Asked {
+  /** The pipelines whose items it walks. */
+  wanted: readonly string[];
+  /** Whether it sweeps and cleans up too, as every API process does. */
+  maintains: boolean;
+}
+
 /** Works until `stop` is aborted, then lets what is in flight end. Waits for servers that are not there yet. */
-async function runWorker(config: Config, wanted: readonly string[], stop: AbortSignal): Promise<void> {
+async function runWorker(config: Config, { wanted, maintains }: Asked, stop: AbortSignal): Promise<void> {
   const { databaseUrl, directUrl, address } = neededOf(config);
   const name = config.worker.name ?? 'worker';
   const id = `${name}@${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`;
@@ -50,7 +61,10 @@ async function runWorker(config: Config, wanted: readonly string[], stop: AbortS
   const connection = await untilAnswered(logger, 'Temporal', stop, () =>
     NativeConnection.connect(connectionOptionsOf({ ...config.temporal, address })),
   );
-  const workers = await createWorkers(config, wanted, { pool, connection, logger, id });
+  const parts = { pool, connection, logger, id };
+  const client = createTemporalClient({ ...config.temporal, address });
+  const workers = await createWorkers(config, wanted, parts);
+  if (maintains) workers.push(await createMaintenance(config, client, parts));
   const seen = setInterval(() => {
     seeWorker(pool, id).catch((error: unknown) => {
       logger.warn({ err: error }, 'worker could not say that it is there');
@@ -70,7 +84,7 @@ async function runWorker(config: Config, wanted: readonly string[], stop: AbortS
     await presence.retire().catch((error: unknown) => {
       logger.warn({ err: error }, 'worker could not sign off');
     });
-    await connection.close();
+    await Promise.all([connection.close(), client.connection.close()]);
     await pool.end();
   }
 }
@@ -111,18 +125,15 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
   );
 }
 
-function shutDown(worker: Worker): void {
-  if (worker.getState() === 'RUNNING') worker.shutdown();
+function createMaintenance(config: Config, client: Client, parts: Parts): Promise<Worker> {
+  const { pool, connection, logger, id } = parts;
+  const pipelines = pipelinesOf(config);
+  const engine = createTemporalEngine(client);
+  return maintenanceWorkerOf({ config, pool, engine, pipelines, identity: id, logger }, connection);
 }
 
-/** The SDK would install handlers of its own and end the process under us. */
-function takeOverLogsAndSignals(logger: Logger): void {
-  Runtime.install({
-    shutdownSignals: [],
-    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
-      logger[level === 'ERROR' ? 'error' : 'warn']({ meta }, message);
-    }),
-  });
+function shutDown(worker: Worker): void {
+  if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
 async function untilAnswered<T>(logger: Logger, part: string, stop: AbortSignal, call: () => Promise<T>): Promise<T> {
@@ -138,13 +149,13 @@ async function untilAnswered<T>(logger: Logger, part: string, stop: AbortSignal,
 }
 
 async function main(stop: AbortSignal): Promise<void> {
-  const { values } = parseArgs({ options: { pipelines: { type: 'string' } } });
+  const { values } = parseArgs({ options: { pipelines: { type: 'string' }, maintenance: { type: 'boolean' } } });
   const wanted = values.pipelines?.split(',').filter(Boolean) ?? Object.keys(STAGES);
   const unknown = wanted.filter((each) => !(each in STAGES));
   if (unknown.length > 0) {
     throw new Error(`cannot start: no pipeline ${unknown.join(', ')}; there are ${Object.keys(STAGES).join(', ')}`);
   }
-  await runWorker(loadConfig(), wanted, stop);
+  await runWorker(loadConfig(), { wanted, maintains: values.maintenance ?? false }, stop);
 }
 
 await runProcess(main);

@@ -50,6 +50,7 @@ describe('npm run doctor', () => {
       'temporal',
       'temporal clock',
       'search attribute',
+      'schedules',
       'pipeline canary',
       'api',
       'tokens',
@@ -72,6 +73,9 @@ describe('npm run doctor', () => {
       says: "Nobody polls for the workflow and activity tasks of 'canary'; what is submitted waits.",
     });
     expect(finding('search attribute')).toMatchObject({ level: 'warning' });
+    expect(finding('schedules')?.says).toBe(
+      'Temporal has no schedule sweep-canary, retention; nobody sweeps or cleans up.',
+    );
     expect(finding('api')).toMatchObject({ level: 'warning', says: 'No API answers at http://127.0.0.1:9.' });
     expect(finding('migrations')).toMatchObject({ level: 'ok' });
     expect(output).toContain('→ Start workers with npm run worker.');

@@ -3,9 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { within } from '../../api/engine-health.js';
+import { schedulesOf } from '../../core/schedules.js';
 import { PIPELINES } from '../../pipelines/registry.js';
+import { createTemporalSchedules } from '../../temporal/schedules.js';
 import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
 import { taskQueueOf } from '../../temporal/task-queues.js';
+import { pipelinesOf } from '../pipelines.js';
 import { type Check, type Finding, ok, type Patient, problem, warning } from './check.js';
 import { clockFinding } from './clock.js';
 
@@ -27,6 +30,7 @@ export const temporalChecks: readonly Check[] = [
   { name: TEMPORAL, run: checkReachable },
   { name: 'temporal clock', needs: TEMPORAL, run: checkClock },
   { name: 'search attribute', needs: TEMPORAL, run: checkSearchAttribute },
+  { name: 'schedules', needs: TEMPORAL, run: checkSchedules },
   ...Object.keys(PIPELINES).map((name): Check => ({
     name: `pipeline ${name}`,
     needs: TEMPORAL,
@@ -90,6 +94,24 @@ async function checkSearchAttribute({ temporal }: Patient): Promise<Finding> {
     `The search attribute ${name} is missing; runs are started without it.`,
     `Create it: temporal operator search-attribute create --name ${name} --type Keyword.`,
   );
+}
+
+async function checkSchedules({ config, temporal }: Patient): Promise<Finding> {
+  const rows = schedulesOf(pipelinesOf(config), config.schedules).filter(({ isOn }) => isOn);
+  const schedules = createTemporalSchedules(temporal, rows);
+  const found = await Promise.all(rows.map(async ({ id }) => ({ id, status: await schedules.find(id) })));
+  const missing = found.filter(({ status }) => status === null).map(({ id }) => id);
+  const paused = found.filter(({ status }) => status?.paused).map(({ id }) => id);
+  if (missing.length > 0) {
+    return problem(
+      `Temporal has no schedule ${missing.join(', ')}; nobody sweeps or cleans up.`,
+      'Start the API, which makes them, and see in its log why it could not.',
+    );
+  }
+  if (paused.length > 0) {
+    return warning(`Paused: ${paused.join(', ')}.`, 'Resume with POST /api/v1/schedules/<id>/resume when it is time.');
+  }
+  return ok(`${String(found.length)} schedules are there: ${found.map(({ id }) => id).join(', ')}.`);
 }
 
 async function checkPolled({ installation, temporal }: Patient, pipeline: string): Promise<Finding> {
