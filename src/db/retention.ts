@@ -50,8 +50,8 @@ const AGO = `now() - $1 * interval '1 millisecond'`;
 
 const ENDED = `status <> 'running' AND ended_at < ${AGO}`;
 
-/** Every way it was to go is gone, or given up; its deliveries are deleted with it. */
-const SETTLED = `created_at < ${AGO} AND NOT EXISTS (
+/** It has been routed, and every way it was to go is gone or given up; its deliveries are deleted with it. */
+const SETTLED = `created_at < ${AGO} AND routed_at IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM deliveries d WHERE d.event_id = old.id AND d.delivered_at IS NULL AND d.failed_at IS NULL)`;
 
 /** A running task that still names its worker needs the row: it says that the worker is gone. */

@@ -52,10 +52,10 @@ function job(daysAgo: number, status: string): Promise<unknown> {
 
 async function event(daysAgo: number, settled: 'delivered_at' | 'failed_at' | null): Promise<string> {
   const id = randomUUID();
-  await spine.pool.query(`INSERT INTO outbox (id, kind, sentence, created_at) VALUES ($1, 'no_worker', 's', $2)`, [
-    id,
-    ago(daysAgo),
-  ]);
+  await spine.pool.query(
+    `INSERT INTO outbox (id, kind, sentence, created_at, routed_at) VALUES ($1, 'no_worker', 's', $2, $2)`,
+    [id, ago(daysAgo)],
+  );
   await spine.pool.query(
     `INSERT INTO deliveries (event_id, channel ${settled ? `, ${settled}` : ''}) VALUES ($1, 'mail' ${settled ? ', now()' : ''})`,
     [id],
@@ -119,6 +119,12 @@ describe('retention', () => {
       [onItsWay, givenUp],
     ]);
     expect(rows).toEqual([{ event_id: onItsWay }]);
+  });
+
+  it('keeps an event that nobody has routed yet', async () => {
+    const id = await event(40, 'delivered_at');
+    await spine.pool.query('UPDATE outbox SET routed_at = NULL WHERE id = $1', [id]);
+    expect(await retainAll('outbox')).toBe(0);
   });
 
   it('keeps a worker that is there, or that a running task still names', async () => {
