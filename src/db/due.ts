@@ -11,8 +11,16 @@ export interface DueItem {
   ended: boolean;
 }
 
-/** Pushed on at each try, doubling up to a minute: Temporal may be away for long, and a backlog is no reason to hurry. */
-const BACKOFF = (tries: string) => `least(60, 2 * power(2, least(${tries}, 5))) * interval '1 second'`;
+/** Pushed on at each try, doubling. */
+function backoff(tries: string, maxSeconds: number): string {
+  return `least(${String(maxSeconds)}, 2 * power(2, least(${tries}, 5))) * interval '1 second'`;
+}
+
+/** Only a Temporal that was away makes a start fail; work goes on within seconds when it is back. */
+const MAX_START_SECONDS = 10;
+
+/** A run that is not seen to wake waits for a worker, and every wake is an event in its history. */
+const MAX_WAKE_SECONDS = 60;
 
 const DUE_COLUMNS = `id AS "itemId", pipeline, state, visit, epoch, version, ended_at IS NOT NULL AS ended`;
 
@@ -24,7 +32,7 @@ export async function takeDueStarts(pool: pg.Pool, limit: number): Promise<DueIt
        SELECT id AS due_id FROM items WHERE start_after <= now() AND NOT started AND ended_at IS NULL
        ORDER BY priority DESC, start_after LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      )
-     UPDATE items SET start_after = now() + ${BACKOFF('start_tries')}, start_tries = start_tries + 1
+     UPDATE items SET start_after = now() + ${backoff('start_tries', MAX_START_SECONDS)}, start_tries = start_tries + 1
      FROM due WHERE id = due_id RETURNING ${DUE_COLUMNS}`,
     [limit],
   );
@@ -49,7 +57,7 @@ export async function takeDueWakes(pool: pg.Pool, limit: number): Promise<DueIte
     `WITH due AS (
        SELECT id AS due_id FROM items WHERE wake_after <= now() ORDER BY wake_after LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      )
-     UPDATE items SET wake_after = now() + ${BACKOFF('wake_tries')}, wake_tries = wake_tries + 1
+     UPDATE items SET wake_after = now() + ${backoff('wake_tries', MAX_WAKE_SECONDS)}, wake_tries = wake_tries + 1
      FROM due WHERE id = due_id RETURNING ${DUE_COLUMNS}`,
     [limit],
   );

@@ -1,29 +1,20 @@
 import { once } from 'node:events';
-import { hostname } from 'node:os';
 import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.js';
 import type { AuthSettings } from '../api/auth.js';
-import { startCourier } from '../api/courier.js';
-import { startDispatcher } from '../api/dispatcher.js';
 import { within } from '../api/engine-health.js';
-import { startLoop } from '../api/loop.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
-import { startSweepWatch } from '../api/sweep-watch.js';
 import { countStarts } from '../api/tell-engine.js';
-import { startWatcher } from '../api/watcher.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { hasShortStage } from '../core/machine.js';
-import { closeQuiet } from '../db/breaker-list.js';
 import { schedulesOf } from '../core/schedules.js';
 import { createPool } from '../db/client.js';
-import { rollUpHours } from '../db/hourly-metrics.js';
 import { createPrisma } from '../db/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalEngine } from '../temporal/engine.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
-import { channelsOf } from './channels.js';
-import { runMaintenance } from './maintenance.js';
+import { startLoops } from './loops.js';
 import { pipelinesOf } from './pipelines.js';
 import { runProcess } from './run-process.js';
 import { takeOverLogsAndSignals } from './temporal-runtime.js';
@@ -33,12 +24,6 @@ const BODY_LIMIT_BYTES = 1_048_576;
 
 /** A loop that is late by half a second on average makes every answer at least that late. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
-
-/** A breaker that holds nobody shows as degraded for this much longer than it must. */
-const CLOSE_QUIET_EVERY_MS = 5_000;
-/** The present hour is shown a minute late at most. In this process and not in a sweep: the figures of an hour in which Temporal
- *  was away are the ones that somebody wants to see. */
-const ROLL_UP_EVERY_MS = 60_000;
 
 /** Serves until `stop` is aborted; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
@@ -56,35 +41,8 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
       .map((each) => each.name),
   );
   const engine = createTemporalEngine(client, { isShort: (name) => short.has(name) });
-  const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
-  const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
-  const courier = startCourier({ pool, channels: channelsOf(config, logger), policy: config.notify, logger, metrics });
-  const breakers = startLoop({
-    everyMs: CLOSE_QUIET_EVERY_MS,
-    name: 'breakers',
-    logger,
-    async turn() {
-      for (const closed of await closeQuiet(pool, pipelines))
-        logger.info(closed, 'breaker closed: nothing waits for it');
-    },
-  });
   const schedules = createTemporalSchedules(client, schedulesOf(pipelines, config.schedules));
-  const sweeps = startSweepWatch({ pool, schedules, logger });
-  const identity = `api@${hostname()}:${String(process.pid)}`;
-  const over = new AbortController();
-  const maintenance = runMaintenance(
-    { config, pool, engine, pipelines, identity, logger },
-    { client, rows: schedules.rows },
-    over.signal,
-  );
-  const rollUp = startLoop({
-    everyMs: ROLL_UP_EVERY_MS,
-    name: 'roll-up of hourly metrics',
-    logger,
-    async turn() {
-      await rollUpHours(pool, pipelines, config.kept.hourlyMetricsMs);
-    },
-  });
+  const loops = startLoops({ config, directUrl, pool, client, engine, pipelines, schedules, metrics, logger });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller } = config.api;
   const limits = {
     ...{ rateLimitPerMinute, maxStreams, maxStreamsPerCaller },
@@ -97,9 +55,9 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     engine: countStarts(engine, metrics, 'api'),
     schedules,
     pipelines,
-    dispatcher,
-    watcher,
-    sweeps,
+    dispatcher: loops.dispatcher,
+    watcher: loops.watcher,
+    sweeps: loops.sweeps,
     logger,
     metrics,
     settings,
@@ -108,11 +66,11 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const metricsApp = config.api.metricsPort === undefined ? undefined : buildMetricsApp(deps);
 
   async function close(): Promise<void> {
-    const loops = [dispatcher, watcher, courier, breakers, rollUp, sweeps];
-    over.abort();
-    await Promise.all([app.close(), metricsApp?.close(), maintenance, ...loops.map((each) => each.stop())]);
+    await Promise.all([app.close(), metricsApp?.close(), loops.stop()]);
     await prisma.$disconnect();
-    await Promise.all([pool.end(), client.connection.close()]);
+    await pool.end();
+    // Last, and then the process ends: a call that waits for its next try throws from its timer on a closed connection.
+    await client.connection.close();
   }
 
   try {

@@ -17,6 +17,7 @@ import { connectionOptionsOf, createTemporalClient } from '../temporal/connectio
 import { createTemporalEngine } from '../temporal/engine.js';
 import { createItemWorker } from '../temporal/worker.js';
 import { maintenanceWorkerOf } from './maintenance.js';
+import { installationOf } from './installation.js';
 import { pipelinesOf } from './pipelines.js';
 import { runProcess } from './run-process.js';
 import { STAGES } from './stages.js';
@@ -89,13 +90,28 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
   }
 }
 
-function neededOf({ database, temporal }: Config): { databaseUrl: string; directUrl: string; address: string } {
+interface Servers {
+  databaseUrl: string;
+  directUrl: string;
+  address: string;
+}
+
+function neededOf(config: Config): Servers {
+  const { database, temporal } = config;
   const { url, directUrl } = database;
   if (url && directUrl && temporal.address) return { databaseUrl: url, directUrl, address: temporal.address };
+  const here = url || temporal.address ? undefined : embeddedHere(config);
+  if (here) return here;
   throw new ConfigError([
-    ...(database.url ? [] : ['DATABASE_URL: expected where Postgres is; npm start brings its own']),
+    ...(url ? [] : ['DATABASE_URL: expected where Postgres is; npm start brings its own']),
     ...(temporal.address ? [] : ['TEMPORAL_ADDRESS: expected where Temporal is; npm start brings its own']),
   ]);
+}
+
+/** One more worker of what `npm start` runs in this folder. */
+function embeddedHere(config: Config): Servers | undefined {
+  const { databaseUrl, temporal } = installationOf(config);
+  return databaseUrl === undefined ? undefined : { databaseUrl, directUrl: databaseUrl, address: temporal.address };
 }
 
 interface Parts {

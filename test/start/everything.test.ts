@@ -59,6 +59,7 @@ function clientOf(port: string | undefined, token: string) {
   }
   return {
     submit: async (canary: object) => (await call<{ id: string }>('POST', 'canaries', canary)).id,
+    workers: async () => (await call<{ workers: { name: string; state: string }[] }>('GET', 'workers')).workers,
     decide: (id: string, outcome: string) => call('POST', `items/${id}/decisions`, { outcome }),
     state: async (id: string) => (await call<{ state: string }>('GET', `items/${id}`)).state,
     isIn: async (id: string, stage: string) => {
@@ -98,6 +99,18 @@ describe('npm start', () => {
       const killed = pidsIn(dataDir);
       expect(killed.names).toEqual(['api', 'worker-1']);
       const api = clientOf(settings['PORT'], token);
+      const another = spawn(process.execPath, ['--import', 'tsx', 'src/start/worker.ts'], {
+        cwd: projectRoot,
+        env: { ...process.env, ...settings, WORKER_NAME: 'another' },
+        stdio: 'ignore',
+      });
+      onTestFinished(() => void another.kill('SIGKILL'));
+      await until('a worker started by hand has joined', async () =>
+        (await api.workers()).some(({ name, state }) => name === 'another' && state === 'present'),
+      );
+      another.kill('SIGTERM');
+      await once(another, 'exit');
+
       const undecided = await api.submit({ decision: true });
       await until('it waits for its decision', async () => (await api.state(undecided)) === 'AWAITING');
       const unfinished = await api.submit({ stageMs: [0, STAGE_MS, 0] });

@@ -1,0 +1,93 @@
+import { hostname } from 'node:os';
+import type { Client } from '@temporalio/client';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { startCourier } from '../api/courier.js';
+import { type Dispatcher, startDispatcher } from '../api/dispatcher.js';
+import { type Loop, startLoop } from '../api/loop.js';
+import { type SweepWatch, startSweepWatch } from '../api/sweep-watch.js';
+import { countStarts } from '../api/tell-engine.js';
+import { startWatcher, type Watcher } from '../api/watcher.js';
+import type { Config } from '../config.js';
+import type { Pipeline } from '../core/pipeline.js';
+import { closeQuiet } from '../db/breaker-list.js';
+import { rollUpHours } from '../db/hourly-metrics.js';
+import type { Engine } from '../ports/engine.js';
+import type { Schedules } from '../ports/schedules.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { channelsOf } from './channels.js';
+import { runMaintenance } from './maintenance.js';
+
+/** A breaker that holds nobody shows as degraded for this much longer than it must. */
+const CLOSE_QUIET_EVERY_MS = 5_000;
+
+/** The present hour is shown a minute late at most. In this process and not in a sweep: the figures of an hour in which Temporal
+ *  was away are the ones that somebody wants to see. */
+const ROLL_UP_EVERY_MS = 60_000;
+
+export interface LoopParts {
+  config: Config;
+  directUrl: string;
+  pool: pg.Pool;
+  client: Client;
+  engine: Engine;
+  pipelines: Readonly<Record<string, Pipeline>>;
+  schedules: Schedules;
+  metrics: Metrics;
+  logger: Logger;
+}
+
+export interface Loops {
+  dispatcher: Dispatcher;
+  watcher: Watcher;
+  sweeps: SweepWatch;
+  stop(): Promise<void>;
+}
+
+/** What goes on in the API process beside the requests. Each may run in any number of copies. */
+export function startLoops(parts: LoopParts): Loops {
+  const { config, directUrl, pool, client, engine, pipelines, schedules, metrics, logger } = parts;
+  const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
+  const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
+  const courier = startCourier({ pool, channels: channelsOf(config, logger), policy: config.notify, logger, metrics });
+  const sweeps = startSweepWatch({ pool, schedules, logger });
+  const small = [closeQuietBreakers(parts), rollUp(parts)];
+  const over = new AbortController();
+  const identity = `api@${hostname()}:${String(process.pid)}`;
+  const maintenance = runMaintenance(
+    { config, pool, engine, pipelines, identity, logger },
+    { client, rows: schedules.rows },
+    over.signal,
+  );
+
+  async function stop(): Promise<void> {
+    over.abort();
+    const loops = [dispatcher, watcher, courier, sweeps, ...small];
+    await Promise.all([maintenance, ...loops.map((each) => each.stop())]);
+  }
+  return { dispatcher, watcher, sweeps, stop };
+}
+
+function closeQuietBreakers({ pool, pipelines, logger }: LoopParts): Loop {
+  return startLoop({
+    everyMs: CLOSE_QUIET_EVERY_MS,
+    name: 'breakers',
+    logger,
+    async turn() {
+      for (const closed of await closeQuiet(pool, pipelines)) {
+        logger.info(closed, 'breaker closed: nothing waits for it');
+      }
+    },
+  });
+}
+
+function rollUp({ config, pool, pipelines, logger }: LoopParts): Loop {
+  return startLoop({
+    everyMs: ROLL_UP_EVERY_MS,
+    name: 'roll-up of hourly metrics',
+    logger,
+    async turn() {
+      await rollUpHours(pool, pipelines, config.kept.hourlyMetricsMs);
+    },
+  });
+}
