@@ -12,14 +12,13 @@ export async function runCommand(command, args, { context, title, env, timeoutMs
   const began = Date.now();
   // Ended together with us: a compiler must not go on by itself for minutes. Listening begins before the command does, or a
   // signal in between would end us and leave it behind.
-  let child;
   let interruptedBy;
   const passOn = (signal) => {
     interruptedBy = signal;
     child.kill(signal);
   };
   process.on('SIGINT', passOn).on('SIGTERM', passOn);
-  child = spawn(command, args, { cwd: context.root, env: { ...context.env, ...env }, timeout: timeoutMs ?? 0 });
+  const child = spawn(command, args, { cwd: context.root, env: { ...context.env, ...env }, timeout: timeoutMs ?? 0 });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const ticker = setInterval(
