@@ -19,6 +19,7 @@ import { freePort } from '../src/start/free-port.js';
 import { createTemporalEngine } from '../src/temporal/engine.js';
 import { cpuMsOf } from './cpu.js';
 import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';
+import { median, quantile } from './quantile.js';
 
 /** Enough repeats to see the noise of a shared machine, few enough to end in some minutes. */
 const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 5);
@@ -253,16 +254,4 @@ function report(figures: Record<Kind, Figures>): boolean {
   );
   process.stdout.write(`${JSON.stringify({ benchmark: 'overhead', met, goals: GOALS, ratios, rows })}\n`);
   return met;
-}
-
-/** Between the middle two of an even number: the better one would flatter us. */
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low, high] = [Math.floor((sorted.length - 1) / 2), Math.ceil((sorted.length - 1) / 2)];
-  return ((sorted[low] ?? NaN) + (sorted[high] ?? NaN)) / 2;
-}
-
-function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
 }

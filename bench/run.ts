@@ -1,6 +1,7 @@
 import { overhead } from './overhead.js';
+import { sweep } from './sweep.js';
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<boolean>>> = { overhead };
+const BENCHMARKS: Readonly<Record<string, () => Promise<boolean>>> = { overhead, sweep };
 
 const [name = ''] = process.argv.slice(2);
 const benchmark = BENCHMARKS[name];

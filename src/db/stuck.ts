@@ -29,7 +29,8 @@ function waitingStates(pipeline: Pipeline): string[] {
 
 const SILENT_SINCE = `now() - $5 * interval '1 millisecond'`;
 
-/** The stamp is never before the sweep's own beginning, whatever clock that was read from: no page takes a row twice. */
+/** The stamp is never before the sweep's own beginning, whatever clock that was read from: no page takes a row twice. Said
+ *  again of the rows to be stamped, what holds of them anyway lets the planner join live rows instead of the whole table. */
 export const TAKE_STUCK = `
   WITH stuck AS (
     SELECT id AS stuck_id FROM items
@@ -41,7 +42,8 @@ export const TAKE_STUCK = `
             AND t.beat_at > ${SILENT_SINCE}) END
     ORDER BY examined_at NULLS FIRST, id LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
   ), i AS (
-    UPDATE items SET examined_at = greatest(now(), $2::timestamptz) FROM stuck WHERE id = stuck_id RETURNING items.*
+    UPDATE items SET examined_at = greatest(now(), $2::timestamptz) FROM stuck
+    WHERE id = stuck_id AND pipeline = $1 AND ended_at IS NULL RETURNING items.*
   )
   ${FACTS} FROM i ${FACTS_JOINS} ORDER BY i.id`;
 

@@ -28,7 +28,10 @@ describe('a page of stuck items', () => {
       );
       const nodes = rows.flatMap((row) => nodesOf(row['QUERY PLAN'][0].Plan));
       const onItems = nodes.filter((each) => each['Relation Name'] === 'items' && each['Node Type'] !== 'ModifyTable');
-      expect(onItems.map((each) => each['Index Name']).sort()).toEqual(['items_live', 'items_pkey']);
+      expect(onItems.map((each) => each['Node Type'])).not.toContain('Seq Scan');
+      // The page is joined to its rows by their ids, or to all live ones, whichever the planner finds cheaper.
+      const used = nodes.map((each) => each['Index Name'] ?? '').filter((each) => each.startsWith('items_'));
+      expect(used.filter((each) => !/^items_(live|live_by_state|pkey)$/.test(each))).toEqual([]);
       expect(nodes.find((each) => each['Index Name'] === 'items_live')?.['Actual Rows']).toBe(50);
     } finally {
       await client.query('ROLLBACK');
