@@ -3,7 +3,14 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type CourierPolicy, redeliveryDecision } from '../core/courier.js';
 import { AppError } from '../core/errors.js';
-import { markDelivered, markFailed, routeEvents, type TakenDelivery, takeDueDeliveries } from '../db/deliveries.js';
+import {
+  dropUnconfigured,
+  markDelivered,
+  markFailed,
+  routeEvents,
+  type TakenDelivery,
+  takeDueDeliveries,
+} from '../db/deliveries.js';
 import type { ChannelName, Channels, Notifier } from '../ports/notifier.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { startLoop } from './loop.js';
@@ -70,6 +77,10 @@ export function startCourier(deps: CourierDeps): Courier {
 /** Says of a page of events where they go. Returns how many. */
 export async function routeDue({ pool, channels }: Pick<CourierDeps, 'pool' | 'channels'>): Promise<number> {
   const named = Object.entries(channels) as [ChannelName, Notifier][];
+  await dropUnconfigured(
+    pool,
+    named.map(([name]) => name),
+  );
   return routeEvents(pool, (notice) => named.filter(([, each]) => each.reaches(notice)).map(([name]) => name), PAGE);
 }
 

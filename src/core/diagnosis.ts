@@ -126,6 +126,12 @@ export function isLostByEngine({ item, closedAs }: Pick<Facts, 'item' | 'closedA
   return item.started && item.runEndedAt === null && closedAs === 'never_existed';
 }
 
+/** Whether its pipeline keeps it from going on at this moment. A breaker whose next place is free holds nobody: a run that is
+ *  gone can't come for the place, and left alone nobody would ever try. */
+export function isHeld({ hold, now }: Pick<Facts, 'hold' | 'now'>): boolean {
+  return hold !== null && (hold.kind === 'pause' || hold.until === 'infinity' || hold.until > now);
+}
+
 /** Names the first thing that keeps the item where it is. What a person or the clock must end comes before what only a
  *  worker can, and what the row knows before what Temporal must be asked for. */
 export function diagnose(facts: Facts): Diagnosis {
@@ -148,11 +154,12 @@ function ofStart(facts: Facts): Diagnosis | null {
   const { item, now, engine, wedgedBy } = facts;
   if (item.started || wasClosed(facts)) return null;
   if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
+  const held = ofPipelineHold(facts);
+  if (held) return held;
   if (engine === 'alive' || (engine === undefined && item.acceptedAt)) return ofQueue(facts);
   const wasTried = item.startTries > 0 || item.acceptedAt !== null;
   if (!wasTried && isAhead(item.startAfter, now)) return say.startNotDue(item, item.startAfter);
-  if (engine === 'unknown') return say.engineUnreachable(item, now);
-  return ofPipelineHold(facts) ?? say.startLost(item, now);
+  return engine === 'unknown' ? say.engineUnreachable(item, now) : say.startLost(item, now);
 }
 
 /** A run that closed before it took its first step can't be started again under its id: it needs a rescue. */
@@ -164,7 +171,7 @@ function ofRun(facts: Facts): Diagnosis | null {
   const { item, now, engine, wedgedBy, closedAs } = facts;
   if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
   if (!item.runEndedAt && engine !== 'gone') return null;
-  const held = ofPipelineHold(facts);
+  const held = isHeld(facts) ? ofPipelineHold(facts) : null;
   if (held) return held;
   // A new run could do nothing, and would cost the item a rescue.
   if (facts.pollers === 0) return say.noWorker(item, now);

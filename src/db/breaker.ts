@@ -105,7 +105,8 @@ export async function openBreaker(
     [pipeline.name, errorClass, reason],
   );
   await raiseEvent(transaction, {
-    id: eventId('breaker_opened', { pipeline: pipeline.name, class: errorClass, openedAt: opened.openedAt }),
+    // Another stage that an open breaker takes in is news of its own.
+    id: `${eventId('breaker_opened', { pipeline: pipeline.name, class: errorClass, openedAt: opened.openedAt })}:${stage}`,
     kind: 'breaker_opened',
     pipeline: pipeline.name,
     sentence: `${pipeline.name} holds back ${stage}: ${reason}.`,

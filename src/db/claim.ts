@@ -10,7 +10,7 @@ import { inTransaction, prepared } from './client.js';
 import { countCrash, type Found, mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS, type TaskRow } from './crash.js';
 import { type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
 import { stepOf, WORKER } from './next-step.js';
-import { markCrashMoving, movingStatement } from './receipts.js';
+import { markCrashMoving, markRescueMoving, movingStatement } from './receipts.js';
 import { recordTransition } from './transition.js';
 
 export type Claim =
@@ -77,7 +77,7 @@ async function claimAtOnce(
 }
 
 function kindOf({ unit, epoch }: Attempt): keyof typeof CLAIM {
-  if (unit !== '') return 'unit';
+  if (unit !== '') return epoch > 1 ? 'rescuedUnit' : 'unit';
   return epoch > 1 ? 'rescuedStage' : 'stage';
 }
 
@@ -92,7 +92,7 @@ function isTurn(single: string, spread: string): string {
 }
 
 /** The common case in one statement: the row is where the run believes, nothing holds it, the task is free and has not
- *  brought down two workers. Units lock the item for sharing and never write it, or parallel ones would deadlock. */
+ *  brought down a worker. Units lock the item for sharing and never write it, or parallel ones would deadlock. */
 function claimStatement(lock: string, mark: string, turn = 'true'): string {
   return `
     WITH item AS (
@@ -110,7 +110,7 @@ function claimStatement(lock: string, mark: string, turn = 'true'): string {
       ON CONFLICT (item_id, visit, stage, unit) DO UPDATE SET
         status = 'running', fence = t.fence + 1, attempt = t.attempt + 1, claim_id = excluded.claim_id, token = excluded.token,
         worker = excluded.worker, scheduled_at = excluded.scheduled_at, started_at = now(), beat_at = now(), progress = NULL, progress_at = NULL, retry_at = NULL
-      WHERE t.status = 'waiting' AND t.crashes < ${String(SUSPECT_CRASHES)}
+      WHERE t.status = 'waiting' AND t.crashes = 0
         AND (excluded.scheduled_at < t.scheduled_at) IS NOT TRUE
       RETURNING t.fence, t.attempt, t.errors, t.checkpoint
     )${mark}
@@ -121,15 +121,16 @@ const MARK = `, mark AS (
       UPDATE items SET started = true, wake_after = NULL, wake_tries = 0, beat_at = now() FROM item, task
       WHERE items.id = item.id AND (NOT item.started OR item.wake_after IS NOT NULL)
     )`;
-/** A rescued item's first claim completes the receipt. First runs, which have none, are spared the look. */
-const MARK_MOVING = `${MARK}, moving AS (
-      ${movingStatement('(SELECT item.id FROM item, task WHERE NOT item.started)', '$6')}
+/** The first claim that is granted to a rescued item completes its receipt. First runs, which have none, are spared the look. */
+const MOVING = `, moving AS (
+      ${movingStatement('(SELECT item.id FROM item, task)', '$6')}
     )`;
 const LATER = isTurn('$12', '$13');
 const CLAIM = {
   stage: claimStatements('FOR NO KEY UPDATE', MARK),
-  rescuedStage: claimStatements('FOR NO KEY UPDATE', MARK_MOVING),
+  rescuedStage: claimStatements('FOR NO KEY UPDATE', MARK + MOVING),
   unit: claimStatements('FOR SHARE', ''),
+  rescuedUnit: claimStatements('FOR SHARE', MOVING),
 } as const;
 
 function claimStatements(lock: string, mark: string): { first: string; later: string } {
@@ -146,7 +147,7 @@ async function claimCarefully(
   if (!item || item.epoch !== attempt.epoch || item.endedAt) return { answer: 'superseded' };
   const isHere = earlier && isAt(pipeline, item, attempt) && (await isItsTurn(transaction, attempt, earlier));
   if (!isHere) return { answer: 'done', step: await stepOf(transaction, pipeline, item) };
-  await markSeen(transaction, item);
+  await markSeen(transaction, item.id);
   const before = await lockTask(transaction, attempt);
   // Asked again because the answer was lost: it holds the task already, whatever has happened since.
   if (before.status === 'running' && before.claimId === attempt.claimId) return granted(attempt, item, before);
@@ -233,7 +234,8 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   );
   const [taken] = rows;
   if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
-  if (suspect) await markCrashMoving(transaction, attempt);
+  if (task.crashes > 0) await markCrashMoving(transaction, attempt);
+  if (item.epoch > 1) await markRescueMoving(transaction, item);
   return granted({ ...attempt, ...(passage.passes.length > 0 && { passes: passage.passes }) }, item, taken);
 }
 

@@ -57,7 +57,7 @@ export async function countCrash(
      SELECT item_id, $9, visit, stage, unit, attempt, $8::int, worker, started_at, 'crash', 'SCAN_TIMEOUT', $7 FROM task`,
     [
       ...[...taskKey(attempt), crashes, soleCrashes, message, before.fence, pipeline.name],
-      ...[item.state, item.epoch, receiptResult(crashes, soleCrashes)],
+      ...[item.state, item.epoch, soleCrashes < POISON_CRASHES ? 'waiting' : 'poison'],
     ],
   );
   if (soleCrashes < POISON_CRASHES) return { ...before, status: 'waiting', crashes, soleCrashes, suspect: false };
@@ -67,20 +67,15 @@ export async function countCrash(
 }
 
 /** What the watcher knew of the worker's death is when it was seen; of one that fell silent, this claim is the first to know.
- *  A suspect may have to wait still: the claim that runs it completes its receipt. */
+ *  It may have to wait still, as a suspect or for a breaker: the claim that is granted completes the receipt. */
 const RECEIPT = `
        INSERT INTO receipts (item_id, pipeline, state, visit, epoch, stage, unit, reason, sentence, last_sign_at, seen_at, acted_at,
-         moving_at, stages_again, actor, actor_type, result)
+         stages_again, actor, actor_type, result)
        SELECT t.item_id, $9, $10::text, t.visit, $11::int, t.stage, t.unit,
          CASE WHEN COALESCE(w.seen_gone_at, w.died_at) IS NULL THEN 'silent_worker' ELSE 'worker_died' END, $7,
          COALESCE(t.beat_at, t.started_at, now()), COALESCE(w.seen_gone_at, w.died_at, now()), now(),
-         CASE WHEN $12::text = 'moving' THEN now() END, ARRAY[t.stage], 'system', 'system', $12::text
+         ARRAY[t.stage], 'system', 'system', $12::text
        FROM task t LEFT JOIN workers w ON w.id = t.worker`;
-
-function receiptResult(crashes: number, soleCrashes: number): 'moving' | 'waiting' | 'poison' {
-  if (soleCrashes >= POISON_CRASHES) return 'poison';
-  return crashes >= SUSPECT_CRASHES ? 'waiting' : 'moving';
-}
 
 async function endPoisoned(
   transaction: Sql,

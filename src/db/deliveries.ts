@@ -27,6 +27,17 @@ export async function routeEvents(pool: pg.Pool, route: Route, limit: number): P
   });
 }
 
+/** Gives up what waits for a channel that has not been there for a day: nobody would ever take it. A day, so that processes with
+ *  older and newer settings may run side by side. */
+export async function dropUnconfigured(pool: pg.Pool, channels: readonly ChannelName[]): Promise<number> {
+  const { rowCount } = await pool.query(
+    `UPDATE deliveries SET failed_at = now(), last_error = 'this channel is no longer configured'
+     WHERE delivered_at IS NULL AND failed_at IS NULL AND due_at < now() - interval '1 day' AND channel <> ALL ($1::text[])`,
+    [channels],
+  );
+  return rowCount ?? 0;
+}
+
 export interface TakenDelivery {
   channel: ChannelName;
   /** How often it was taken, counting this time. */

@@ -1,6 +1,5 @@
 import type { ErrorClass } from '../core/error-class.js';
 import type { Sql } from '../ports/sql.js';
-import { markRescueMoving } from './receipts.js';
 
 /** The columns of `items` that decisions are made on. */
 export interface ItemRow {
@@ -46,11 +45,10 @@ export async function lockItem(transaction: Sql, itemId: string): Promise<ItemRo
 }
 
 /** The item's run has looked at its row: it is started, and need not be woken for what the row says now. */
-export async function markSeen(transaction: Sql, item: ItemRow): Promise<void> {
+export async function markSeen(transaction: Sql, itemId: string): Promise<void> {
   await transaction.query(
     `UPDATE items SET started = true, wake_after = NULL, wake_tries = 0
      WHERE id = $1 AND (NOT started OR wake_after IS NOT NULL)`,
-    [item.id],
+    [itemId],
   );
-  if (!item.started && item.epoch > 1) await markRescueMoving(transaction, item);
 }

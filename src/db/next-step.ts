@@ -18,6 +18,7 @@ import type { JsonObject } from '../ports/stage.js';
 import { mayEnter } from './admission.js';
 import { inTransaction } from './client.js';
 import { type ItemRow, lockItem, markSeen } from './item-row.js';
+import { markRescueMoving } from './receipts.js';
 import { type Actor, type ItemError, type Move, recordTransition } from './transition.js';
 
 export const WORKER: Actor = { id: 'worker', type: 'worker' };
@@ -35,8 +36,11 @@ export async function nextStep(
   return inTransaction(pool, async (transaction) => {
     const item = await lockItem(transaction, run.itemId);
     if (!item || item.epoch !== run.epoch) return { do: 'end', why: 'superseded' };
-    await markSeen(transaction, item);
-    return stepOf(transaction, pipeline, item);
+    await markSeen(transaction, item.id);
+    const step = await stepOf(transaction, pipeline, item);
+    // Where nothing is left to be claimed, the rescue has got the item as far as it goes.
+    if (item.epoch > 1 && step.do !== 'stage' && step.do !== 'units') await markRescueMoving(transaction, item);
+    return step;
   });
 }
 

@@ -17,6 +17,9 @@ import { createMaintenanceWorker } from '../temporal/worker.js';
 /** Between tries at a Temporal that is away. */
 const RETRY_MS = 2_000;
 
+/** A Temporal whose store was lost comes back without schedules, and nothing would sweep the items whose runs it lost. */
+const RECONCILE_EVERY_MS = 30_000;
+
 /** Maintenance is a few short statements at a time; it must not crowd out the requests beside it. */
 const MAX_ACTIVITIES = 10;
 
@@ -42,8 +45,14 @@ export async function runMaintenance(
 ): Promise<void> {
   const { logger } = parts;
   const reconcile = (): Promise<void> => unlessStopped(stop, reconcileSchedules(schedules.client, schedules.rows));
+  async function keepReconciled(): Promise<void> {
+    while (!stop.aborted) {
+      await retried(logger, 'schedules could not be reconciled; trying again', stop, reconcile);
+      await delay(RECONCILE_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
+    }
+  }
   await Promise.all([
-    retried(logger, 'schedules could not be reconciled; trying again', stop, reconcile),
+    keepReconciled(),
     retried(logger, 'maintenance worker does not run; trying again', stop, () => work(parts, stop)),
   ]);
 }

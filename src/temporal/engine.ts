@@ -59,7 +59,13 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
       answered(async () => {
         const withAttribute = await attributeIsThere();
         const taskTimeoutMs = options.isShort?.(run.pipeline) ? SHORT_TASK_TIMEOUT_MS : TASK_TIMEOUT_MS;
-        await startRun(client, run, withAttribute, taskTimeoutMs);
+        try {
+          await startRun(client, run, withAttribute, taskTimeoutMs);
+        } catch (error) {
+          // Perhaps because the attribute is gone, with the store that knew it: it is asked for again.
+          hasAttribute = undefined;
+          throw error;
+        }
       }),
     wake: (run) => answered(() => unlessGone(async () => client.workflow.getHandle(workflowIdOf(run)).signal(WAKE))),
     end: (run) =>

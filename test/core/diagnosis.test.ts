@@ -219,6 +219,31 @@ const cases: Case[] = [
     at: null,
   },
   {
+    name: 'without a run, while the breaker that held it has a place for it',
+    given: {
+      item: { runEndedAt: ago(60) },
+      engine: 'gone',
+      waiting: failed,
+      hold: { kind: 'breaker', key: 'LLM_ERROR', until: ago(5), reason: '6 of 8 failed' },
+    },
+    reason: 'workflow_closed',
+    says: 'Its run ended 60 s ago, before the item did.',
+    next: 'The next sweep rescues it.',
+    at: null,
+  },
+  {
+    name: 'never started, in a pipeline that is paused, and Temporal was not asked',
+    given: {
+      item: { started: false, startTries: 2, startAfter: ago(1), beatAt: ago(60) },
+      engine: 'unknown',
+      hold: { kind: 'pause', key: '', until: 'infinity', reason: 'an upgrade' },
+    },
+    reason: 'paused',
+    says: 'The pipeline sample is paused until somebody resumes it: an upgrade.',
+    next: 'A person must resume it.',
+    at: null,
+  },
+  {
     name: 'without a run, and without a worker for another',
     given: { item: { runEndedAt: ago(60), beatAt: ago(60) }, engine: 'gone', pollers: 0 },
     reason: 'no_worker',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rescueItem } from '../../src/db/control.js';
+import { pauseItem, rescueItem, resumeItem } from '../../src/db/control.js';
 import { exhaustItem, parkItem } from '../../src/db/give-up.js';
 import { SYSTEM } from '../../src/db/transition.js';
 import { registerWorker } from '../../src/db/workers.js';
@@ -41,22 +41,30 @@ describe('the receipt of a rescue', () => {
     expect(await metadataOf(id)).toEqual({ stopped: 'workflow_closed', sentence: cause.sentence });
   });
 
-  it.each(['first claim', 'first question'] as const)('is complete with the %s of the new run, once', async (how) => {
-    const hand = byHand(spine.pool, straight);
-    const id = await hand.make();
-    await hand.claimed(id);
-    await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause });
-    expect(await receiptsOf(spine.pool, id)).toMatchObject([{ result: 'waiting', movingAt: null }]);
+  it.each(['at once', 'after a pause'] as const)(
+    'is complete with the first claim that is granted %s',
+    async (when) => {
+      const hand = byHand(spine.pool, straight);
+      const id = await hand.make();
+      await hand.claimed(id);
+      await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause });
+      await hand.next(id);
+      if (when === 'after a pause') {
+        await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: 'infinity' });
+        expect(await hand.claim(id)).toMatchObject({ answer: 'hold' });
+        await resumeItem(spine.pool, find, { itemId: id, actor: ROOT });
+      }
+      expect(await receiptsOf(spine.pool, id)).toMatchObject([{ result: 'waiting', movingAt: null }]);
 
-    if (how === 'first claim') await hand.claimed(id);
-    else await hand.next(id);
+      await hand.claimed(id);
 
-    const [receipt] = await receiptsOf(spine.pool, id);
-    expect(receipt).toMatchObject({ result: 'moving', movingAt: expect.any(Date) as Date, stagesAgain: ['read'] });
-    await hand.next(id);
-    await hand.next(id);
-    expect(await receiptsOf(spine.pool, id)).toEqual([receipt]);
-  });
+      const [receipt] = await receiptsOf(spine.pool, id);
+      expect(receipt).toMatchObject({ result: 'moving', movingAt: expect.any(Date) as Date, stagesAgain: ['read'] });
+      await hand.next(id);
+      await hand.next(id);
+      expect(await receiptsOf(spine.pool, id)).toEqual([receipt]);
+    },
+  );
 
   it('is not completed by the run before', async () => {
     const hand = byHand(spine.pool, straight);

@@ -52,6 +52,20 @@ describe('the API process', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ action: 'trigger', target: 'schedule:retention' }]);
   });
 
+  it('makes a schedule again that Temporal has lost', async () => {
+    await parts.client.schedule.getHandle('retention').delete();
+
+    await until('it is there again', () =>
+      parts.client.schedule
+        .getHandle('retention')
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        ),
+    );
+  });
+
   it('rolls up the present hour', async () => {
     await until('the hour is there', async () => {
       const { rowCount } = await parts.pool.query(`SELECT 1 FROM metrics_hourly WHERE pipeline = 'canary'`);

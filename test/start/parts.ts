@@ -35,6 +35,8 @@ export interface Parts {
   url: string;
   token: string;
   pool: pg.Pool;
+  /** Temporal, in the installation's own namespace. */
+  client: Client;
   /** What describes this installation to a command. */
   settings: Record<string, string>;
   stop(): Promise<void>;
@@ -80,7 +82,7 @@ export async function startParts({ workers }: { workers: number }): Promise<Part
     throw error;
   }
   const { token } = await ensureAdminToken(dataDir, { secret });
-  return { url, token, pool: database.pool, settings, stop };
+  return { url, token, pool: database.pool, client: namespace.client, settings, stop };
 }
 
 function ignore(): void {}

@@ -229,3 +229,4 @@ CREATE TRIGGER "operator_actions_no_truncate" BEFORE TRUNCATE ON "operator_actio
 
 -- Without it, what was written since the last vacuum is read whole by every look at the last minutes.
 ALTER INDEX "attempts_by_time" SET (autosummarize = on);
+ALTER INDEX "audit_by_time" SET (autosummarize = on);

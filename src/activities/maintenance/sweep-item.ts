@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { type Facts, lastSignOf, type Reason } from '../../core/diagnosis.js';
+import { type Facts, isHeld, lastSignOf, type Reason } from '../../core/diagnosis.js';
 import { isAppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { rescueDecision, type RescueDecision } from '../../core/rescue.js';
@@ -45,13 +45,15 @@ export async function sweepItem(
 ): Promise<Swept> {
   const run = { pipeline: pipeline.name, itemId: row.id, epoch: row.epoch };
   // Held with its pipeline, it is left, whatever Temporal says.
-  const look = row.facts.hold ? ({ is: 'unknown' } as const) : await deps.engine.describe(run);
+  const look = isHeld(row.facts) ? ({ is: 'unknown' } as const) : await deps.engine.describe(run);
   const facts: Facts = { ...row.facts, ...context.queue, ...engineFactsOf(look), pipeline };
   const decision = rescueDecision(facts);
   const isHeldBack = !context.mayRescue && (decision.do === 'start' || decision.do === 'restart');
   const did = isHeldBack ? 'left' : await unlessElsewhere(() => carryOut(deps, pipeline, row, decision));
   const { reason, sentence } = decision.diagnosis;
-  if (did !== 'left') deps.logger.warn({ item: row.id, pipeline: pipeline.name, reason, sentence }, `item ${did}`);
+  // What is only reported is counted and shown: thousands of waiting items are no thousands of lines.
+  if (did !== 'left' && did !== 'reported')
+    deps.logger.warn({ item: row.id, pipeline: pipeline.name, reason, sentence }, `item ${did}`);
   const silentMs = facts.now.getTime() - lastSignOf(facts).getTime();
   return { did, reason, isStuck: !NOT_STUCK.includes(reason), silentMs };
 }

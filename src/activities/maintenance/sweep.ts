@@ -86,11 +86,19 @@ async function isolated(turn: Turn, row: StuckRow, context: SweepContext): Promi
   try {
     return await sweepItem(turn, pipeline, row, context);
   } catch (error) {
-    if (isEngineAway(error)) throw error;
+    if (isEngineAway(error) && !(await answers(turn.engine))) throw error;
     page.errors.push(`${row.id}: ${error instanceof Error ? error.message : String(error)}`);
     logger.error({ err: error, item: row.id, pipeline: pipeline.name }, 'item could not be swept');
     return null;
   }
+}
+
+/** Whether it was only the one call that failed. */
+async function answers(engine: Engine): Promise<boolean> {
+  return engine.ping().then(
+    () => true,
+    () => false,
+  );
 }
 
 async function lookAtQueue({ engine, pool }: SweepDeps, pipeline: string): Promise<SweepContext['queue']> {

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createSweep } from '../../../src/activities/maintenance/sweep.js';
+import { AppError } from '../../../src/core/errors.js';
 import type { Pipeline } from '../../../src/core/pipeline.js';
+import type { RunRef } from '../../../src/core/run.js';
 import type { SweepPage } from '../../../src/core/sweep-page.js';
 import { pauseItem, rescueItem } from '../../../src/db/control.js';
 import { registerWorker } from '../../../src/db/workers.js';
@@ -325,6 +327,20 @@ describe('sweeps', () => {
     expect(await sweep()).toMatchObject({
       reEnqueued: 1,
       errors: [expect.stringContaining(`${bad}: `) as string],
+    });
+    expect(await itemOf(spine.pool, good)).toMatchObject({ epoch: 2 });
+  });
+
+  it('are not stopped by an item whose run Temporal can say nothing of, while it answers', async () => {
+    const { stuck, engine, sweep } = scene();
+    const [bad, good] = [await stuck(), await stuck()];
+    async function describeOthers(run: RunRef) {
+      if (run.itemId === bad) throw new AppError('engine_unavailable', 'its history is torn');
+      return engine.describe(run);
+    }
+    expect(await sweep({ engine: { ...engine, describe: describeOthers } })).toMatchObject({
+      reEnqueued: 1,
+      errors: [`${bad}: its history is torn`],
     });
     expect(await itemOf(spine.pool, good)).toMatchObject({ epoch: 2 });
   });
