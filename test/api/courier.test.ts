@@ -112,6 +112,19 @@ describe('an event', () => {
     expect(rows.map(({ at }) => at)).toEqual([...expected, `${forOwner} log`, `${forOwner} webhook`].sort());
   });
 
+  it('is given up after a day where its channel is no longer there, and only there', async () => {
+    const id = await routed(depsOf({ slack: recorder(), webhook: recorder() }));
+    await pool.query(`UPDATE deliveries SET due_at = now() - interval '25 hours'`);
+
+    await routeDue(depsOf({ webhook: recorder() }));
+
+    const { rows } = await pool.query<{ channel: string }>(
+      'SELECT channel, last_error AS error FROM deliveries WHERE event_id = $1 AND failed_at IS NOT NULL',
+      [id],
+    );
+    expect(rows).toEqual([{ channel: 'slack', error: 'this channel is no longer configured' }]);
+  });
+
   it('that is raised twice is one, before and after it was delivered', async () => {
     const deps = depsOf({ webhook: webhook() });
     const id = await raise();
