@@ -23,7 +23,8 @@ import { median, quantile } from './quantile.js';
 
 /** Enough repeats to see the noise of a shared machine, few enough to end in some minutes. */
 const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 5);
-const BATCH = 150;
+/** Six waves of what is in flight: the ragged end of the last one hardly counts. */
+const BATCH = 300;
 const IN_FLIGHT = 50;
 const ONE_AT_A_TIME = 30;
 const WORKERS = 2;
@@ -133,7 +134,8 @@ function compiledWorker(): string {
   return join(root, 'node_modules/.cache/unstuck-bench/bench/overhead-worker.js');
 }
 
-const WARM_UP = 50;
+/** A worker lives for days. Until every connection has run every statement a few times, Postgres plans it anew each time. */
+const WARM_UP = 500;
 
 async function interleave(items: Record<Kind, () => Promise<void>>, pids: Pids): Promise<Record<Kind, Figures>> {
   const kinds = Object.keys(items) as Kind[];
