@@ -134,7 +134,7 @@ function compiledWorker(): string {
   return join(root, 'node_modules/.cache/unstuck-bench/bench/overhead-worker.js');
 }
 
-/** A worker lives for days. Until every connection has run every statement a few times, Postgres plans it anew each time. */
+/** A worker lives for days: its first seconds, of cold code and cold connections, are not what is asked about. */
 const WARM_UP = 500;
 
 async function interleave(items: Record<Kind, () => Promise<void>>, pids: Pids): Promise<Record<Kind, Figures>> {

@@ -60,7 +60,7 @@ function flagsOf({ dbFile, port, uiPort = false, namespace = 'default' }: Tempor
     ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=200'],
     ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=200'],
     ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
-    // A few workers do not fill four partitions: a task in one that nobody polls just then waits for a second or two.
+    // With the default of four, and a few workers, the last items of a batch came a second or two late now and then.
     ...['--dynamic-config-value', 'matching.numTaskqueueReadPartitions=1'],
     ...['--dynamic-config-value', 'matching.numTaskqueueWritePartitions=1'],
     // Else polls of a frozen worker stay open and swallow tasks, each for the length of a heartbeat timeout.
