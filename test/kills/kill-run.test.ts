@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Installation, startInstallation } from '../support/installation.js';
-import { runFaults } from './fault-run.js';
+import { runKills } from './kill-run.js';
 import { PHASES } from './phases.js';
 
 let installation: Installation;
@@ -9,10 +9,10 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => installation.stop());
 
-/** The short version of `npm run faults`. */
+/** The short version of `npm run kills`. */
 describe('canaries in flight while every part is killed in turn', () => {
   it('are all done in the end, nothing lost and nothing twice', async () => {
-    const report = await runFaults(installation, { canaries: 24, seed: 1, limitMs: 170_000, say: () => undefined });
+    const report = await runKills(installation, { canaries: 24, seed: 1, limitMs: 170_000, say: () => undefined });
 
     expect(report.findings).toEqual([]);
     expect(report.complaints).toEqual([]);

@@ -15,7 +15,7 @@ export interface CampaignOptions {
   say(line: string): void;
 }
 
-/** The client's side of a fault run: what it submitted, was told and saw. */
+/** The client's side of a kill run: what it submitted, was told and saw. */
 export interface Campaign {
   installation: Installation;
   owner: string;
@@ -40,7 +40,7 @@ export interface Struck {
   concerned: Set<string>;
 }
 
-const OWNER = 'faults';
+const OWNER = 'kills';
 
 export async function openCampaign(installation: Installation, options: CampaignOptions): Promise<Campaign> {
   const { canaries, seed, limitMs, say } = options;

@@ -69,7 +69,7 @@ const CASES: [name: string, kind: string, itemId: string, broken: (sound: Facts)
   ],
 ];
 
-describe('the verdict of a fault run', () => {
+describe('the verdict of a kill run', () => {
   it('finds nothing where everything is there once', () => {
     expect(findingsOf(facts(), [PLAIN, RICH])).toEqual([]);
   });

@@ -1,10 +1,10 @@
 import type { Installation } from '../support/installation.js';
 import { type CampaignOptions, openCampaign } from './campaign.js';
 import { PHASES } from './phases.js';
-import { auditCampaign, type FaultReport } from './report.js';
+import { auditCampaign, type KillReport } from './report.js';
 
 /** Keeps canaries in flight, kills one part after the other under them, waits until all are done, and audits. */
-export async function runFaults(installation: Installation, options: CampaignOptions): Promise<FaultReport> {
+export async function runKills(installation: Installation, options: CampaignOptions): Promise<KillReport> {
   const campaign = await openCampaign(installation, options);
   try {
     for (const phase of PHASES) await campaign.strike(phase);

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { startInstallation } from '../support/installation.js';
-import { runFaults } from './fault-run.js';
+import { runKills } from './kill-run.js';
 import { tableOf } from './report.js';
 
 /** Nothing lost, nothing twice: starts an installation of its own, keeps canaries in flight and kills every part of it in
@@ -22,7 +22,7 @@ async function main(): Promise<boolean> {
   const installation = await startInstallation();
   let passed = false;
   try {
-    const report = await runFaults(installation, { canaries, seed, limitMs: seconds * 1_000, say });
+    const report = await runKills(installation, { canaries, seed, limitMs: seconds * 1_000, say });
     ({ passed } = report);
     say(tableOf(report));
     if (!passed) say(`logs and data are kept in ${installation.folder}`);

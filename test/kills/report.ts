@@ -5,7 +5,7 @@ import { PHASES } from './phases.js';
 import { countOpenRuns } from './runs.js';
 import { type Finding, findingsOf } from './verdict.js';
 
-export interface FaultReport {
+export interface KillReport {
   accepted: number;
   phases: PhaseReport[];
   findings: Explained[];
@@ -43,7 +43,7 @@ type Explained = Finding & { why?: string };
 const NO_REASON = 'no reason is given';
 
 /** Audits the database against the client's ledger. */
-export async function auditCampaign(campaign: Campaign): Promise<FaultReport> {
+export async function auditCampaign(campaign: Campaign): Promise<KillReport> {
   const { installation, owner, ledger, client, struck } = campaign;
   const { pool } = installation;
   const facts = await readFacts(pool, owner);
@@ -100,7 +100,7 @@ function itemsIn(findings: readonly Finding[], kind: Finding['kind']): string[] 
 const LINES_SHOWN = 50;
 
 /** What a person reads: a line for each phase, then the totals and whatever was found. */
-export function tableOf(report: FaultReport): string {
+export function tableOf(report: KillReport): string {
   const head = ['phase', 'in flight', 'killed', 'longest gap', 'lost', 'doubled'];
   const rows = report.phases.map(({ phase, inFlight, killed, longestGapMs, lost, doubled }) =>
     [phase, inFlight, killed, `${(longestGapMs / 1_000).toFixed(1)} s`, lost, doubled].map(String),
