@@ -19,7 +19,8 @@ import { whenHealthy } from '../../src/start/when-healthy.js';
 import { createKillableParts, type KillableParts } from './killable-parts.js';
 import { type Proxy, startProxy } from './proxy.js';
 
-export type PartName = 'postgres' | 'temporal' | 'api' | 'worker-1' | 'worker-2';
+export type PartName = 'postgres' | 'temporal' | 'api' | AddedName;
+type AddedName = `api-${string}` | `worker-${string}`;
 
 /** A whole installation of its own: every part a real process, supervised as `npm start` does, that a test may kill. */
 export interface Installation extends KillableParts<PartName> {
@@ -34,6 +35,8 @@ export interface Installation extends KillableParts<PartName> {
   token(subject: string, roles?: string[]): Promise<string>;
   /** Comes back when every part runs and the API says that all is well. */
   ready(withinMs?: number): Promise<void>;
+  /** One more process of it, perhaps of another build; comes back when it runs, with the address that an API listens at. */
+  add(name: AddedName, options?: { root?: string; told?: Record<string, string> }): Promise<string>;
   /** Ends everything; the folder stays if it is wanted for a look at the logs. */
   stop(keep?: 'keep the folder'): Promise<void>;
 }
@@ -109,7 +112,15 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     return own;
   }
 
-  function node(name: PartName, script: string, told: Record<string, string>) {
+  async function add(name: AddedName, { root, told }: { root?: string; told?: Record<string, string> } = {}) {
+    const port = String(await freePort());
+    const isApi = name.startsWith('api');
+    const own = isApi ? { PORT: port } : { WORKER_NAME: name };
+    await supervisor.start([node(name, isApi ? 'api.js' : 'worker.js', { ...own, ...told }, root)]);
+    return `http://127.0.0.1:${port}`;
+  }
+
+  function node(name: PartName, script: string, told: Record<string, string>, root = projectRoot) {
     const environment = {
       // Neither the tester's environment nor an .env reaches the installation: an empty value counts as not set.
       ...Object.fromEntries(variableNames().map((variable) => [variable, ''])),
@@ -123,7 +134,7 @@ export async function startInstallation(settings: Record<string, string> = {}): 
       ...settings,
       ...told,
     };
-    const path = join(projectRoot, 'dist', 'start', script);
+    const path = join(root, 'dist', 'start', script);
     const part = nodePart({ name, script: path, environment, graceMs: GRACE_MS, log: openLog(logs, name) });
     return parts.killable(name, (signal) => part.start(signal));
   }
@@ -156,6 +167,7 @@ export async function startInstallation(settings: Record<string, string> = {}): 
         .setExpirationTime('1h')
         .sign(new TextEncoder().encode(secret)),
     ready,
+    add,
     stop,
   };
 }

@@ -1,4 +1,4 @@
-import type { Running } from '../../src/start/running.js';
+import type { Exit, Running } from '../../src/start/running.js';
 import type { Part } from '../../src/start/supervisor.js';
 import { until } from './until.js';
 
@@ -10,6 +10,8 @@ export interface KillableParts<Name extends string> {
   /** kill -9, and no other one until `release`. */
   takeAway(name: Name): Promise<number>;
   release(name: Name): void;
+  /** Asks it to end, as a deployment does, and starts no other one; comes back with how it ended. */
+  retire(name: Name): Promise<Exit>;
   /** Comes back when the part runs, as another process than the one given. */
   backFrom(name: Name, killedPid: number, withinMs?: number): Promise<void>;
 }
@@ -69,6 +71,13 @@ export function createKillableParts<Name extends string>(): PartsOfInstallation<
       return kill(name);
     },
     release: (name) => void away.delete(name),
+    async retire(name) {
+      const { pid, exited } = await until(`${name} runs`, () => running.get(name), BACK_WITHIN_MS);
+      away.add(name);
+      names.delete(name);
+      process.kill(pid, 'SIGTERM');
+      return exited;
+    },
     async backFrom(name, killedPid, withinMs = BACK_WITHIN_MS) {
       await until(`${name} is back`, () => isRunning(name, killedPid), withinMs);
     },
