@@ -28,8 +28,8 @@ export interface Installation extends KillableParts<PartName> {
   /** The tester's own way to the database, past everything that is tested. */
   pool: pg.Pool;
   temporalAddress: string;
-  /** What the API says to Temporal goes through here, and what the workers say to Postgres. */
-  wires: { apiToTemporal: Proxy; workersToPostgres: Proxy };
+  /** What the API says to Temporal goes through here, and what it and the workers say to Postgres. */
+  wires: { apiToTemporal: Proxy; apiToPostgres: Proxy; workersToPostgres: Proxy };
   /** Data and logs. */
   folder: string;
   token(subject: string, roles?: string[]): Promise<string>;
@@ -56,7 +56,11 @@ export async function startInstallation(settings: Record<string, string> = {}): 
   const [postgresPort, temporalPort, apiPort] = [await freePort(), await freePort(), await freePort()];
   const supervisor = createSupervisor({ say: openLog(logs, 'supervisor') });
   const parts = createKillableParts<PartName>();
-  const [apiToTemporal, workersToPostgres] = [await startProxy(temporalPort), await startProxy(postgresPort)];
+  const wires = {
+    apiToTemporal: await startProxy(temporalPort),
+    apiToPostgres: await startProxy(postgresPort),
+    workersToPostgres: await startProxy(postgresPort),
+  };
   const secret = randomBytes(48).toString('base64url');
   const url = `http://127.0.0.1:${String(apiPort)}`;
   const temporalAddress = `127.0.0.1:${String(temporalPort)}`;
@@ -78,7 +82,7 @@ export async function startInstallation(settings: Record<string, string> = {}): 
   async function stop(keep?: 'keep the folder'): Promise<void> {
     await pool?.end();
     await supervisor.stop();
-    await Promise.all([apiToTemporal.close(), workersToPostgres.close()]);
+    await Promise.all(Object.values(wires).map((wire) => wire.close()));
     process.off('exit', endAtOnce).off('disconnect', endAtOnce).off('SIGINT', endOnSignal).off('SIGTERM', endOnSignal);
     if (!keep) remove();
   }
@@ -102,9 +106,13 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     ]);
     await migrate(databaseUrl, join(projectRoot, 'prisma', 'migrations'));
     await supervisor.start([
-      node('api', 'api.js', { PORT: String(apiPort), TEMPORAL_ADDRESS: through(apiToTemporal) }),
+      node('api', 'api.js', {
+        PORT: String(apiPort),
+        TEMPORAL_ADDRESS: through(wires.apiToTemporal),
+        DATABASE_URL: atPort(databaseUrl, wires.apiToPostgres.port),
+      }),
       ...(['worker-1', 'worker-2'] as const).map((name) =>
-        node(name, 'worker.js', { WORKER_NAME: name, DATABASE_URL: atPort(databaseUrl, workersToPostgres.port) }),
+        node(name, 'worker.js', { WORKER_NAME: name, DATABASE_URL: atPort(databaseUrl, wires.workersToPostgres.port) }),
       ),
     ]);
     const own = new pg.Pool({ connectionString: databaseUrl, max: 4 });
@@ -157,7 +165,7 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     url,
     pool,
     temporalAddress,
-    wires: { apiToTemporal, workersToPostgres },
+    wires,
     folder,
     token: (subject, roles = ['user']) =>
       new SignJWT({ roles })

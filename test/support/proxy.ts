@@ -14,6 +14,8 @@ export interface Proxy {
   loseAnswer(matches: Matches): LostAnswer;
   /** Holds the next request that matches back, and all that follows on its connection, until healed. Resolves when it has. */
   holdBack(matches: Matches): Promise<void>;
+  /** Leads new connections to another port; those that are there stay where they are. */
+  aim(port: number): void;
   close(): Promise<void>;
 }
 
@@ -46,8 +48,9 @@ const UNTOUCHED = { asked: Buffer.alloc(0), losing: undefined, held: undefined }
 
 /** Listens on a port of its own and passes everything on to the one given, until told otherwise. Writes are not held back
  *  for a slow reader: what a test sends fits into memory. */
-export async function startProxy(target: number): Promise<Proxy> {
+export async function startProxy(port: number): Promise<Proxy> {
   const links = new Set<Link>();
+  let target = port;
   let mode: 'carry' | 'stall' | 'cut' = 'carry';
   let loss: Trap | undefined;
   let hold: Trap | undefined;
@@ -133,6 +136,9 @@ export async function startProxy(target: number): Promise<Proxy> {
       const { trap, sprung } = setTrap(matches);
       hold = trap;
       return sprung;
+    },
+    aim(port) {
+      target = port;
     },
     async close() {
       const closed = once(listener, 'close');
