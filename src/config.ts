@@ -177,6 +177,7 @@ const overlay = z.object({
   SWEEP_EVERY: spanText.optional(),
   STALE_AFTER: spanText.optional(),
   STUCK_AFTER: spanText.optional(),
+  BEATS: spanText.optional(),
   RESCUE_BUDGET: whole(0, 1_000).optional(),
   RESCUE_BACKOFF: spansText.optional(),
   RESCUE_FORGOTTEN_AFTER: spanText.optional(),
@@ -238,6 +239,7 @@ export type PipelineOverlay = ReturnType<typeof overlayOf>;
 function overlayOf(given: z.output<typeof overlay>) {
   return {
     sweep: { every: given.SWEEP_EVERY, staleAfter: given.STALE_AFTER, stuckAfter: given.STUCK_AFTER },
+    beats: given.BEATS,
     rescue: {
       budget: given.RESCUE_BUDGET,
       backoff: given.RESCUE_BACKOFF,

@@ -174,7 +174,7 @@ describe('.env.example', () => {
   it('says of every pipeline variable what its table holds', () => {
     const { sweep, rescue } = canary;
     const shown = [
-      ...[sweep.every, sweep.staleAfter, sweep.stuckAfter],
+      ...[sweep.every, sweep.staleAfter, sweep.stuckAfter, canary.states.FIRST.does.beats],
       ...[rescue.budget, rescue.backoff.join(','), rescue.budgetResetAfter, rescue.oldestRescued],
     ];
     const names = variableNames().filter((name) => name.startsWith('CANARY_'));
