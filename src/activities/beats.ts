@@ -9,6 +9,8 @@ const BEATS_PER_TIMEOUT = 4;
 export interface Beats {
   /** What Temporal is shown from the next beat on. */
   report(progress: JsonObject): void;
+  /** Whether this process ever let the heartbeat timeout pass without a beat: it was frozen, or its event loop was blocked. */
+  wasSilent(): boolean;
   stop(): void;
 }
 
@@ -18,14 +20,25 @@ export function startBeats(input: StageInput): Beats {
   const context = Context.current();
   let latest: JsonObject | undefined;
   // A local activity has no heartbeat.
-  if (context.info.isLocal) return { report: () => undefined, stop: () => undefined };
+  if (context.info.isLocal) return { report: () => undefined, wasSilent: () => false, stop: () => undefined };
   const every = Math.min(BEAT_MS, input.beatsMs / BEATS_PER_TIMEOUT);
+  let lastAt = performance.now();
+  let longestMs = 0;
   const timer = setInterval(() => {
+    look();
+    lastAt = performance.now();
     context.heartbeat(latest);
   }, every);
+  function look(): void {
+    longestMs = Math.max(longestMs, performance.now() - lastAt);
+  }
   return {
     report(progress) {
       latest = progress;
+    },
+    wasSilent() {
+      look();
+      return longestMs >= input.beatsMs;
     },
     stop() {
       clearInterval(timer);

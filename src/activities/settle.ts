@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type CancelledFailure } from '@temporalio/common';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { stageOf } from '../core/machine.js';
@@ -10,7 +10,7 @@ import { recordRefusal, rereadAttempt } from '../db/reread.js';
 import { isTransient } from '../db/transient.js';
 import { errorEnding } from './ending.js';
 import { patiently } from './patience.js';
-import type { Settled } from './watch.js';
+import { isLostSight, type Settled } from './watch.js';
 
 interface SettleDeps {
   pool: pg.Pool;
@@ -56,15 +56,18 @@ export async function commitEnding(
   if (ending.is === 'error') throw retryLater(deps, ending);
   if (settled.as === 'released') {
     deps.logger.info({ why: settled.cause.message }, 'stage released');
-    if (settled.cause.message !== 'WORKER_SHUTDOWN') throw settled.cause;
-    throw ApplicationFailure.create({
-      message: 'the worker shuts down',
-      type: 'released',
-      nextRetryDelay: RELEASED_RETRY_MS,
-    });
+    throw isCancelled(settled.cause) ? settled.cause : retryAtOnce(settled.cause);
   }
   deps.logger.info({ ending: ending.is, next: committed.step.do }, 'stage ended');
   return committed.step;
+}
+
+function isCancelled(cause: CancelledFailure): boolean {
+  return cause.message !== 'WORKER_SHUTDOWN' && !isLostSight(cause);
+}
+
+function retryAtOnce({ message }: CancelledFailure): ApplicationFailure {
+  return ApplicationFailure.create({ message, type: 'released', nextRetryDelay: RELEASED_RETRY_MS });
 }
 
 /** Without the error itself as its cause: what a stage throws may be larger than Temporal takes, and may quote contents. */

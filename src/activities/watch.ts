@@ -15,7 +15,7 @@ import type { AnyStage, Json, JsonObject, StageResult } from '../ports/stage.js'
 export type Settled =
   | { as: 'result'; result: StageResult }
   | { as: 'error'; error: Error }
-  /** The worker shuts down, or the run was cancelled: nobody's fault. */
+  /** The worker shuts down, the run was cancelled, or Temporal was away for too long: nobody's fault. */
   | { as: 'released'; cause: CancelledFailure }
   /** Another attempt holds the task now, or the item has moved on. */
   | { as: 'superseded' };
@@ -96,7 +96,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
   armSilence();
   context.cancelled.catch((error: unknown) => {
     if (!(error instanceof CancelledFailure)) return;
-    const settled = settledOf(error);
+    const settled = settledOf(error, deps.beats);
     if (settled.as === 'released') released.abort();
     abort(settled);
   });
@@ -140,8 +140,13 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
 }
 
 /** Temporal cancels an activity for several reasons; it names them in the message. */
-function settledOf(cause: CancelledFailure): Settled {
-  return cause.message === 'NOT_FOUND' || cause.message === 'TIMED_OUT'
-    ? { as: 'superseded' }
-    : { as: 'released', cause };
+function settledOf(cause: CancelledFailure, beats: Beats): Settled {
+  return isLostSight(cause) && beats.wasSilent() ? { as: 'superseded' } : { as: 'released', cause };
+}
+
+/** Temporal has given the attempt up. If we never fell silent, it was away or out of reach, and the task is given back at no cost,
+ *  unless another attempt has it by now. If we did, the next claim must find the task as we left it: a stage that blocks worker
+ *  after worker is counted there. */
+export function isLostSight({ message }: CancelledFailure): boolean {
+  return message === 'NOT_FOUND' || message === 'TIMED_OUT';
 }

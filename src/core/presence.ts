@@ -51,3 +51,16 @@ function isFoundDead({ isHeld, seenAt, seenGoneAt }: WorkerLook): boolean {
 function isGoneFor(ms: number, since: Date | null | undefined, now: Date): boolean {
   return since instanceof Date && now.getTime() - since.getTime() >= ms;
 }
+
+/** A row is beaten every half of the heartbeat timeout, Temporal at least every quarter: who died or froze until Temporal missed
+ *  it has been silent here for three quarters, and who lives has not. */
+const LIVING_SHARE = 0.75;
+
+/** Whether an attempt that Temporal has given up is alive all the same: its process holds its lock and beats its row. Then
+ *  Temporal was away or out of its reach, and nothing that the stage did. */
+export function isAliveWithoutEngine(
+  { isHeld, silentMs }: { isHeld: boolean; silentMs: number },
+  beatsMs: number,
+): boolean {
+  return isHeld && silentMs < LIVING_SHARE * beatsMs;
+}

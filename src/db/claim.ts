@@ -7,7 +7,7 @@ import { mayEnter } from './admission.js';
 import { type Attempt, type Claimed, taskKey } from './attempt.js';
 import { passBreakers } from './breaker-pass.js';
 import { inTransaction, prepared } from './client.js';
-import { countCrash, type Found, mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS, type TaskRow } from './crash.js';
+import { endUnended, type Found, mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS, type TaskRow } from './crash.js';
 import { type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
 import { stepOf, WORKER } from './next-step.js';
 import { markCrashMoving, markRescueMoving, movingStatement } from './receipts.js';
@@ -216,7 +216,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   if (before.status === 'done' || before.status === 'failed') {
     return { answer: 'done', step: await stepOf(transaction, pipeline, item) };
   }
-  const task = before.status === 'running' ? await countCrash(transaction, pipeline, found) : before;
+  const task = before.status === 'running' ? await endUnended(transaction, pipeline, found) : before;
   if (task === 'poison') return { answer: 'superseded' };
   const suspect = task.crashes >= SUSPECT_CRASHES;
   if (suspect && !(await mayRunSuspect(transaction, attempt))) {

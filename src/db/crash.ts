@@ -1,10 +1,13 @@
+import { beatsMsOf } from '../core/diagnosis.js';
 import { exhaustedState } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
+import { isAliveWithoutEngine } from '../core/presence.js';
 import type { Sql } from '../ports/sql.js';
 import { type Attempt, taskKey } from './attempt.js';
 import { raiseExhausted } from './exhausted-event.js';
 import type { ItemRow } from './item-row.js';
 import { recordTransition, SYSTEM } from './transition.js';
+import { HELD_LOCKS } from './workers.js';
 
 /** Running at two worker deaths makes a task a suspect: one may be chance, and its neighbours died with it. */
 export const SUSPECT_CRASHES = 2;
@@ -37,10 +40,48 @@ export interface Found {
   before: TaskRow;
 }
 
-/** The previous attempt never ended: its worker died, froze or was cut off. The task is free again, one crash older; a task
+/** The previous attempt never ended. What became of it is asked before anything is held against it. */
+export async function endUnended(transaction: Sql, pipeline: Pipeline, found: Found): Promise<TaskRow | 'poison'> {
+  const sign = await lastSignOf(transaction, found.attempt);
+  const beatsMs = beatsMsOf(pipeline, found.attempt.state, found.attempt.stage);
+  return sign && isAliveWithoutEngine(sign, beatsMs)
+    ? takeOver(transaction, pipeline, found)
+    : countCrash(transaction, pipeline, found);
+}
+
+/** Of the attempt that holds the task: when its row was beaten, and whether its process holds its lock. */
+async function lastSignOf(
+  transaction: Sql,
+  attempt: Attempt,
+): Promise<{ isHeld: boolean; silentMs: number } | undefined> {
+  const { rows } = await transaction.query<{ isHeld: boolean; silentMs: number }>(
+    `SELECT extract(epoch FROM now() - t.beat_at)::float8 * 1000 AS "silentMs",
+       w.seen_gone_at IS NULL AND w.died_at IS NULL AND w.lock_key IN (${HELD_LOCKS}) AS "isHeld"
+     FROM tasks t JOIN workers w ON w.id = t.worker
+     WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $3 AND t.unit = $4`,
+    taskKey(attempt),
+  );
+  return rows[0];
+}
+
+/** From a worker that lives: the fence goes up, and it finds out at its next beat. */
+async function takeOver(transaction: Sql, pipeline: Pipeline, { attempt, before }: Found): Promise<TaskRow> {
+  await transaction.query(
+    `WITH task AS (
+       UPDATE tasks SET status = 'waiting', fence = fence + 1, suspect = false, token = NULL
+       WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
+     )
+     INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)
+     SELECT item_id, $5, visit, stage, unit, attempt, $6::int, worker, started_at, 'shutdown' FROM task`,
+    [...taskKey(attempt), pipeline.name, before.fence],
+  );
+  return { ...before, status: 'waiting', suspect: false };
+}
+
+/** Its worker died, froze or was cut off. The task is free again, one crash older; a task
  *  that brought down its third worker as the only suspect ends the item instead. The fence goes up here already: should
  *  the task have to wait now, the attempt before must not find its own number on a task that no longer runs. */
-export async function countCrash(
+async function countCrash(
   transaction: Sql,
   pipeline: Pipeline,
   { item, attempt, before }: Found,

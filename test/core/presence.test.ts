@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { presenceVerdict, type Sightings, type WorkerLook } from '../../src/core/presence.js';
+import { isAliveWithoutEngine, presenceVerdict, type Sightings, type WorkerLook } from '../../src/core/presence.js';
 
 const GONE_FOR_MS = 250;
 
@@ -202,5 +202,15 @@ describe('a session that watches several', () => {
         ['new', null],
       ]),
     );
+  });
+});
+
+describe('an attempt that Temporal has given up', () => {
+  it.each([
+    { isHeld: true, silentMs: 1_100, lives: true },
+    { isHeld: true, silentMs: 1_500, lives: false },
+    { isHeld: false, silentMs: 10, lives: false },
+  ])('lives if its process holds its lock and beats its row: %o', ({ lives, ...sign }) => {
+    expect(isAliveWithoutEngine(sign, 2_000)).toBe(lives);
   });
 });

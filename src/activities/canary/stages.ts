@@ -21,6 +21,9 @@ export interface CanaryDeps {
 /** How often a canary says that it moves. */
 const PROGRESS_MS = 250;
 
+/** How often it keeps how far it is, for the attempt that may have to go on from there. */
+const KEEP_MS = 1_000;
+
 const STAGE_NAMES = ['first', 'second', 'third'] as const;
 
 /** Three stages and a fan-out that take as long as asked, leave one effect each, and fail when told to. */
@@ -86,12 +89,31 @@ async function act({ self, isLive }: CanaryDeps, fault: Fault | undefined, conte
   }
 }
 
-async function waitFor(ms: number, { signal, progress }: StageContext): Promise<void> {
-  const until = performance.now() + ms;
-  for (let left = ms; left > 0; left = until - performance.now()) {
-    progress({ doneMs: Math.round(ms - left), ofMs: ms });
+/** Goes on from where an earlier attempt left off, as far as that was kept. */
+async function waitFor(ms: number, context: StageContext): Promise<void> {
+  const { signal, progress } = context;
+  let keptMs = keptBefore(context);
+  const until = performance.now() + ms - keptMs;
+  for (let left = ms - keptMs; left > 0; left = until - performance.now()) {
+    const doneMs = Math.round(ms - left);
+    progress({ doneMs, ofMs: ms });
+    if (doneMs - keptMs >= KEEP_MS) {
+      keptMs = doneMs;
+      keep(context, doneMs);
+    }
     await delay(Math.min(left, PROGRESS_MS), undefined, { signal });
   }
+}
+
+function keptBefore({ checkpoint }: StageContext): number {
+  const isKept = checkpoint !== null && typeof checkpoint === 'object' && 'doneMs' in checkpoint;
+  return isKept ? Number(checkpoint.doneMs) : 0;
+}
+
+/** Not waited for: a database that is slow or away costs the next attempt some of its time, and this one nothing. One that is no
+ *  longer ours to keep is aborted by its signal. */
+function keep(context: StageContext, doneMs: number): void {
+  context.keep({ doneMs }).catch(() => undefined);
 }
 
 function effectOf(stage: string, { item, unit, attempt }: StageContext): Statement {
