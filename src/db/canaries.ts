@@ -8,12 +8,12 @@ const EFFECTS_SHOWN = 5_000;
 
 /** Adds the canary's own row to an item that was just created in this transaction. Returns when that was. */
 export async function insertCanary(transaction: Sql, id: string, canary: CanarySettings): Promise<Date> {
-  const { rows } = await transaction.query<{ createdAt: Date }>(
+  const [item] = await prepared<{ createdAt: Date }>(
+    transaction,
     `WITH canary AS (INSERT INTO canaries (id, stage_ms, units, decision, faults) VALUES ($1, $2, $3, $4, $5::jsonb))
      SELECT created_at AS "createdAt" FROM items WHERE id = $1`,
     [id, canary.stageMs, canary.units, canary.decision, JSON.stringify(canary.faults)],
   );
-  const [item] = rows;
   if (!item) throw new Error(`canary ${id} has no item`);
   return item.createdAt;
 }

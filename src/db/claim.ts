@@ -8,7 +8,7 @@ import { type Attempt, type Claimed, taskKey } from './attempt.js';
 import { passBreakers } from './breaker-pass.js';
 import { inTransaction, prepared } from './client.js';
 import { endUnended, type Found, mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS, type TaskRow } from './crash.js';
-import { type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
+import { IS_LIVE, type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
 import { stepOf, WORKER } from './next-step.js';
 import { markCrashMoving, markRescueMoving, movingStatement } from './receipts.js';
 import { recordTransition } from './transition.js';
@@ -97,7 +97,7 @@ function claimStatement(lock: string, mark: string, turn = 'true'): string {
   return `
     WITH item AS (
       SELECT id, owner, started, wake_after FROM items
-      WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ended_at IS NULL
+      WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ${IS_LIVE}
         AND (paused_until IS NULL OR paused_until <= now())
         AND NOT EXISTS (SELECT 1 FROM holds WHERE pipeline = $7 AND until > now())
         AND ${turn}

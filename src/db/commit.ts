@@ -6,7 +6,7 @@ import { type Claimed, taskKey } from './attempt.js';
 import { concernsBreaker, tellBreakers } from './breaker-report.js';
 import { inTransaction, prepared } from './client.js';
 import { type Ending, type Plan, planOf } from './commit-plan.js';
-import { lockItem } from './item-row.js';
+import { IS_LIVE, lockItem } from './item-row.js';
 import { stepOf } from './next-step.js';
 import { Parameters, storableJson } from './parameters.js';
 import { recordTransition, transitionParts } from './transition.js';
@@ -80,21 +80,24 @@ async function saveBehindGuard(transaction: Sql, claimed: Claimed, save: Stateme
   );
 }
 
+/** In words that match no partial index, for the reason of IS_LIVE. */
+const IS_RUNNING = `t.status || '' = 'running'`;
+
 /** One statement. Every part draws from `guard`, which is empty unless this attempt still holds its task. */
 async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan: Plan): Promise<Committed | null> {
   const p = new Parameters();
-  const visit = p.add(claimed.visit);
+  const [id, visit] = [p.add(claimed.itemId), p.add(claimed.visit)];
   const parts = [
     `item AS (
       SELECT id FROM items
-      WHERE id = ${p.add(claimed.itemId)} AND visit = ${visit} AND state = ${p.add(claimed.state)}
-        AND epoch = ${p.add(claimed.epoch)} AND ended_at IS NULL
+      WHERE id = ${id} AND visit = ${visit} AND state = ${p.add(claimed.state)}
+        AND epoch = ${p.add(claimed.epoch)} AND ${IS_LIVE}
       ${lockOf(claimed, plan)}
     )`,
     `guard AS (
       UPDATE tasks t SET ${taskAssignments(plan, p)} FROM item
-      WHERE t.item_id = item.id AND t.visit = ${visit} AND t.stage = ${p.add(claimed.stage)} AND t.unit = ${p.add(claimed.unit)}
-        AND t.fence = ${p.add(claimed.fence)} AND t.status = 'running'
+      WHERE t.item_id = ${id} AND t.visit = ${visit} AND t.stage = ${p.add(claimed.stage)} AND t.unit = ${p.add(claimed.unit)}
+        AND t.fence = ${p.add(claimed.fence)} AND ${IS_RUNNING}
       RETURNING t.*
     )`,
     `ended AS (

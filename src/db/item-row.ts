@@ -30,6 +30,10 @@ export function msUntil(time: string): string {
     ELSE least(${String(FOR_EVER_MS)}, ceil(extract(epoch FROM ${time} - now()) * 1000)) END::float8`;
 }
 
+/** That an item whose id is given is live, in words that match no partial index: a plan made while the tables were empty would
+ *  walk one of those, with every dead entry in it, for as long as the connection lives, and not the primary key. */
+export const IS_LIVE = `coalesce(ended_at, 'infinity') = 'infinity'`;
+
 const ITEM_COLUMNS = `
   id, pipeline, owner, state, visit, epoch, version, started, rescues, allow_partial AS "allowPartial",
   last_rescue_at AS "lastRescueAt", error_class AS "errorClass", ended_at AS "endedAt", now() AS now,

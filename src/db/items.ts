@@ -4,6 +4,7 @@ import { entryStep, type Step } from '../core/step.js';
 import type { RunInput } from '../core/run.js';
 import type { Sql } from '../ports/sql.js';
 import type { JsonObject } from '../ports/stage.js';
+import { prepared } from './client.js';
 import { storableJson } from './parameters.js';
 import type { Actor } from './transition.js';
 
@@ -40,7 +41,8 @@ export async function createItem(transaction: Sql, pipeline: Pipeline, item: New
 async function insertItem(transaction: Sql, pipeline: Pipeline, item: NewItem): Promise<Created | null> {
   const id = uuidv7();
   const step = entryStep(pipeline, pipeline.start, 1);
-  const { rows } = await transaction.query<{ id: string }>(
+  const rows = await prepared<{ id: string }>(
+    transaction,
     `WITH item AS (
        INSERT INTO items (id, pipeline, owner, state, start_after, priority, dedupe_key, dedupes_all, allow_partial)
        VALUES ($1, $2, $3, $4, CASE WHEN $5 THEN now() + ${START_GRACE} END, $6, $7, $8, $9)

@@ -71,7 +71,8 @@ export async function runItem(input: RunInput): Promise<EndStep['why']> {
   return step.why;
 }
 
-async function perform(run: RunRef, step: Exclude<Step, EndStep>): Promise<Step> {
+/** No async function where a promise can be passed on: the SDK notes the stack of every promise that a workflow makes. */
+function perform(run: RunRef, step: Exclude<Step, EndStep>): Promise<Step> {
   switch (step.do) {
     case 'stage':
       return runStage(run, step);
@@ -112,7 +113,7 @@ function localActivity(run: RunRef, step: StageStep): Promise<Step> {
   return call(stages, run, step, '');
 }
 
-async function call(stages: StageActivities, run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
+function call(stages: StageActivities, run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
   const stage = stages[step.stage];
   if (!stage) throw new TypeError(`no activity ${step.stage}`);
   const { visit, state, withinMs, beatsMs } = step;

@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createSweep } from '../../src/activities/maintenance/sweep.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { SweepPage } from '../../src/core/sweep-page.js';
-import { createPool } from '../../src/db/client.js';
 import { createFakeEngine } from '../api/fake-engine.js';
+import { readsOf } from '../support/reads.js';
 import { useSpine } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 
@@ -13,7 +13,6 @@ const spine = useSpine();
 const FINISHED = 5_000;
 const LIVE = 50;
 const STUCK = 10;
-const TABLES = ['items', 'tasks', 'attempts', 'audit'];
 
 /** Indexes that hold nothing finished, and those that are asked by the ids of live items. */
 const UNFINISHED = ['items_live', 'items_live_by_state', 'tasks_running'];
@@ -58,56 +57,6 @@ async function sweeper(): Promise<(pool: pg.Pool) => Promise<SweepPage>> {
   };
 }
 
-interface Reads {
-  /** Rows that were found without an index. */
-  scanned: number;
-  /** Entries that were found in each index. */
-  found: Record<string, number>;
-}
-
-/** What the sessions of a pool read, by the server's own counters. */
-async function readsOf(work: (pool: pg.Pool) => Promise<unknown>): Promise<Reads> {
-  const pool = createPool({ url: spine.url, size: 10, name: 'counted' });
-  try {
-    await tellCounts(spine.pool);
-    const before = await counters();
-    await work(pool);
-    await tellCounts(pool);
-    const after = await counters();
-    const grown = Object.entries(after.found).map(([index, n]) => [index, n - (before.found[index] ?? 0)] as const);
-    return {
-      scanned: after.scanned - before.scanned,
-      found: Object.fromEntries(grown.filter(([, entries]) => entries > 0)),
-    };
-  } finally {
-    await pool.end();
-  }
-}
-
-/** A session keeps its counts to itself for up to a second unless it is told. */
-async function tellCounts(pool: pg.Pool): Promise<void> {
-  const sessions = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
-  for (const session of sessions) {
-    await session.query('SELECT pg_stat_force_next_flush()');
-    session.release();
-  }
-}
-
-async function counters(): Promise<Reads> {
-  const tables = await spine.pool.query<{ scanned: number }>(
-    'SELECT sum(seq_tup_read)::int AS scanned FROM pg_stat_user_tables WHERE relname = ANY ($1)',
-    [TABLES],
-  );
-  const indexes = await spine.pool.query<{ index: string; found: number }>(
-    'SELECT indexrelname AS index, idx_tup_read::int AS found FROM pg_stat_user_indexes WHERE relname = ANY ($1)',
-    [TABLES],
-  );
-  return {
-    scanned: tables.rows[0]?.scanned ?? NaN,
-    found: Object.fromEntries(indexes.rows.map((row) => [row.index, row.found])),
-  };
-}
-
 function sum(values: readonly number[]): number {
   return values.reduce((total, each) => total + each, 0);
 }
@@ -118,7 +67,7 @@ describe('a sweep among thousands of finished items', () => {
   it('reads none of them', async () => {
     const sweep = await sweeper();
     let page: SweepPage | undefined;
-    const { scanned, found } = await readsOf(async (pool) => {
+    const { scanned, found } = await readsOf(spine, async (pool) => {
       page = await sweep(pool);
     });
     expect(page).toMatchObject({ examined: STUCK, reEnqueued: STUCK, isLast: true, errors: [] });
@@ -130,7 +79,7 @@ describe('a sweep among thousands of finished items', () => {
 
   it('would be seen to read them if the indexes of live ones were gone', async () => {
     await spine.pool.query('DROP INDEX items_live, items_live_by_state, items_dedupe_live');
-    const { scanned } = await readsOf(await sweeper());
+    const { scanned } = await readsOf(spine, await sweeper());
     expect(scanned).toBeGreaterThanOrEqual(FINISHED);
   });
 });

@@ -4,6 +4,7 @@ import type { Sql, Statement } from '../../ports/sql.js';
 import type { Save, StageContext, Stages } from '../../ports/stage.js';
 import type { CanarySettings, Fault } from '../../pipelines/canary-settings.js';
 import { AppError } from '../../core/errors.js';
+import { remember } from './remember.js';
 
 /** What a canary may do to its own process when an admin asks for it. */
 export interface SelfHarm {
@@ -27,7 +28,8 @@ const KEEP_MS = 1_000;
 const STAGE_NAMES = ['first', 'second', 'third'] as const;
 
 /** Three stages and a fan-out that take as long as asked, leave one effect each, and fail when told to. */
-export function canaryStages(deps: CanaryDeps): Stages<typeof canary> {
+export function canaryStages(given: CanaryDeps): Stages<typeof canary> {
+  const deps = { ...given, find: remember(given.find) };
   return {
     async first(context) {
       const { settings, save } = await work(deps, 'first', context);
