@@ -147,6 +147,8 @@ const settings = z.object({
   WORKERS_KEPT: keptText.default('7d'),
   // What a stage or a request in flight gets to end by itself; container platforms send SIGKILL after 10 to 30 s.
   SHUTDOWN_GRACE_MS: whole(0, 600_000).default(10_000),
+  // Where nothing stands in front of the API, nobody is served better by waiting.
+  SHUTDOWN_DRAIN_MS: whole(0, 600_000).default(0),
 
   NOTIFY_WEBHOOK_URL: webUrl.optional(),
   NOTIFY_WEBHOOK_SECRET: webhookSecret.optional(),
@@ -262,6 +264,7 @@ function configOf(given: Settings, pipelines: Readonly<Record<string, PipelineOv
       metricsPort: given.METRICS_PORT,
       maxStreams: given.EVENTS_MAX_STREAMS,
       maxStreamsPerCaller: given.EVENTS_MAX_STREAMS_PER_CALLER,
+      drainMs: given.SHUTDOWN_DRAIN_MS,
     },
     auth: {
       secret: given.JWT_SECRET,

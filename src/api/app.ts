@@ -54,6 +54,8 @@ export interface ApiDeps {
   watcher?: { lastTurnAt(): Date | null };
   /** Knows which sweeps are late; without one, health says unknown. */
   sweeps?: Pick<SweepWatch, 'late'>;
+  /** Aborted when this process is to stop; it may serve for a while after that. */
+  leaving?: AbortSignal;
   logger: Logger;
   metrics: Metrics;
   settings: ApiSettings;
@@ -103,7 +105,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
 
   app.decorateRequest('caller', null);
   app.decorateRequest('refusal', null);
-  addGracefulClose(app);
+  addGracefulClose(app, deps.leaving);
   addObservation(app, metrics);
   // The order of these is the order of their hooks.
   await addSecurityHeaders(app);

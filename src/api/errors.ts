@@ -11,6 +11,7 @@ const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   database_unavailable: 5,
   engine_unavailable: 5,
   keys_unavailable: 5,
+  leaving: 1,
   overloaded: 10,
 };
 

@@ -2,7 +2,7 @@ import type { App } from './app.js';
 
 /** Lets a closing server go as soon as the last answer is out. By itself it would wait for every connection that is kept
  *  alive, or that never asked for anything. */
-export function addGracefulClose(app: App): void {
+export function addGracefulClose(app: App, leaving?: AbortSignal): void {
   let isClosing = false;
   let inFlight = 0;
 
@@ -24,7 +24,8 @@ export function addGracefulClose(app: App): void {
     reply.raw.once('finish', end).once('close', end);
   });
   app.addHook('onSend', async (_request, reply) => {
-    if (isClosing) void reply.header('Connection', 'close');
+    // Said while there is time: a caller that sends into a connection we are about to close gets no answer.
+    if (isClosing || leaving?.aborted) void reply.header('Connection', 'close');
   });
   app.addHook('preClose', async () => {
     isClosing = true;

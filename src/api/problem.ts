@@ -27,7 +27,7 @@ const DESCRIPTIONS = {
   415: 'The body is not JSON',
   429: 'Too many requests; Retry-After says when to come back',
   500: 'A fault on our side',
-  503: 'The database does not answer, or the server is overloaded; Retry-After says when to come back',
+  503: 'The database does not answer, or the server is overloaded or being stopped; Retry-After says when to come back',
 } as const;
 type ProblemStatus = keyof typeof DESCRIPTIONS;
 

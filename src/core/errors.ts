@@ -40,6 +40,7 @@ export const CODES = {
   still_alive: { kind: 'conflict', title: 'The item is being worked on' },
   rate_limited: { kind: 'limited', title: 'Too many requests' },
   overloaded: { kind: 'unavailable', title: 'The server is overloaded' },
+  leaving: { kind: 'unavailable', title: 'This process is being stopped' },
   busy: { kind: 'unavailable', title: 'Somebody else is changing this right now' },
   keys_unavailable: { kind: 'unavailable', title: 'The keys to check tokens with cannot be fetched' },
   database_unavailable: { kind: 'unavailable', title: 'The database does not answer', errorClass: 'DB_ERROR' },

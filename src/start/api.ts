@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.js';
 import type { AuthSettings } from '../api/auth.js';
 import { within } from '../api/engine-health.js';
@@ -25,7 +26,7 @@ const BODY_LIMIT_BYTES = 1_048_576;
 /** A loop that is late by half a second on average makes every answer at least that late. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
 
-/** Serves until `stop` is aborted; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
+/** Serves until `stop` is aborted, and a little longer where it is told to; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const { databaseUrl, directUrl, temporalAddress, auth } = neededOf(config);
   const logger = createLogger({ name: 'api', level: config.logLevel });
@@ -58,6 +59,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,
     sweeps: loops.sweeps,
+    leaving: stop,
     logger,
     metrics,
     settings,
@@ -81,6 +83,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     process.send?.({ ready: true });
     logger.info({ host: config.api.host, port: config.api.port }, 'api ready');
     if (!stop.aborted) await once(stop, 'abort');
+    await delay(config.api.drainMs);
   } finally {
     await within(config.shutdownGraceMs, close()).catch((error: unknown) => {
       logger.warn({ err: error }, 'api did not close in time');

@@ -78,7 +78,7 @@ function nodeParts(config: Config, dataDir: DataDir, told: ToldAll, notes: Proce
       name,
       script: join(projectRoot, 'dist', 'start', script),
       environment: { ...told, ...more },
-      graceMs: config.shutdownGraceMs,
+      graceMs: config.shutdownGraceMs + config.api.drainMs,
       log: openLog(dataDir.logs, name),
       onSpawn: (pid) => notes.note(name, pid),
       // Should it fail, its lock tells the same a little later.

@@ -37,6 +37,18 @@ describe('health', () => {
     });
   });
 
+  it('turns when the process is to stop: others are asked, and this one serves on and hangs up after each answer', async () => {
+    const leaving = new AbortController();
+    const before = await ready({ leaving: leaving.signal }, register(1));
+    expect([before.statusCode, before.headers.connection]).toEqual([200, 'keep-alive']);
+    leaving.abort();
+
+    const after = await api.call({ url: '/health/ready' });
+    expect([after.statusCode, after.json<{ code: string }>().code]).toEqual([503, 'leaving']);
+    const served = await api.call({ url: '/health/live' });
+    expect([served.statusCode, served.headers.connection]).toEqual([200, 'close']);
+  });
+
   it('says unknown of what nobody has told yet', async () => {
     const response = await ready({ dispatcher: { lastTurnAt: () => null } }, register(1));
     expect(response.json()).toMatchObject({ status: 'ok', parts: { dispatcher: { status: 'unknown' } } });

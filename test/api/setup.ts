@@ -51,6 +51,7 @@ export interface TestApiOptions {
   dispatcher?: ApiDeps['dispatcher'];
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
+  leaving?: AbortSignal;
 }
 
 /** The API on a database of its own, with an engine that is passed in. */
@@ -69,6 +70,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     ...(options.dispatcher && { dispatcher: options.dispatcher }),
     ...(options.watcher && { watcher: options.watcher }),
     ...(options.sweeps && { sweeps: options.sweeps }),
+    ...(options.leaving && { leaving: options.leaving }),
     logger: pino({ level: 'silent' }),
     metrics: createMetrics(),
     settings: {

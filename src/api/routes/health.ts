@@ -28,7 +28,7 @@ const PATIENCE_MS = 4_000;
 /** A turn of these loops takes half a second, and some seconds while Temporal does not answer. */
 const LOOP_LATE_MS = 30_000;
 
-type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher' | 'sweeps'> & { engineHealth: EngineHealth };
+type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher' | 'sweeps' | 'leaving'> & { engineHealth: EngineHealth };
 
 export function addHealthRoutes(app: App, deps: Deps): void {
   const tags = ['operation'];
@@ -52,6 +52,7 @@ export function addHealthRoutes(app: App, deps: Deps): void {
       },
     },
     async () => {
+      if (deps.leaving?.aborted) throw new AppError('leaving', 'this process is being stopped; ask another one');
       const [workers, temporal, breakers, sweeps] = await Promise.all([
         workersOf(deps),
         temporalOf(deps.engineHealth),
