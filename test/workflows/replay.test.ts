@@ -1,4 +1,3 @@
-import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Step } from '../../src/core/step.js';
 import { workflowBundle } from '../support/bundle.js';
@@ -6,7 +5,7 @@ import { openMaintenance, type Maintenance } from '../support/maintenance.js';
 import { RECORDED_JOBS } from '../support/recorded-jobs.js';
 import { RECORDED_RUNS } from '../support/recorded-runs.js';
 import { eventsOf, type HistoryEvent, listRecordings, record, type Recording } from '../support/recording.js';
-import { installRuntime } from '../support/runtime.js';
+import { replay } from '../support/replay.js';
 import { openStack, type Stack } from '../support/worker.js';
 
 /** Set by scripts/record-histories.ts. */
@@ -44,26 +43,6 @@ function recordJobs(): void {
   });
 }
 
-async function replay(recordings: readonly Recording[]): Promise<Record<string, string>> {
-  installRuntime();
-  const errors: Record<string, string> = {};
-  const names = new Map(recordings.map(({ name, history }) => [runIdOf(history), name]));
-  const results = Worker.runReplayHistories(
-    { workflowBundle: await workflowBundle() },
-    recordings.map(({ workflowId, history }) => ({ workflowId, history })),
-  );
-  for await (const { runId, error } of results) {
-    if (error) errors[names.get(runId) ?? runId] = error.message;
-  }
-  return errors;
-}
-
-function runIdOf(history: unknown): string {
-  const [first] = eventsOf({ history });
-  return (first?.['workflowExecutionStartedEventAttributes'] as { originalExecutionRunId: string })
-    .originalExecutionRunId;
-}
-
 function replayAll(): void {
   it('has a recorded history for every way through the workflow', () => {
     const recorded = new Set(listRecordings().map(({ name }) => name.replace(/-\d+$/, '')));
@@ -71,7 +50,7 @@ function replayAll(): void {
   });
 
   it('is replayed without a difference', async () => {
-    expect(await replay(listRecordings())).toEqual({});
+    expect(await replay(listRecordings(), await workflowBundle())).toEqual({});
   });
 
   it('is seen to break where there is one', async () => {
@@ -82,7 +61,7 @@ function replayAll(): void {
         history: JSON.parse(JSON.stringify(each.history).replaceAll('"check"', '"chuck"')) as unknown,
       }));
 
-    expect(Object.keys(await replay(broken))).toEqual(['plain']);
+    expect(Object.keys(await replay(broken, await workflowBundle()))).toEqual(['plain']);
   });
 }
 

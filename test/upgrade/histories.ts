@@ -1,0 +1,69 @@
+import { Client, Connection } from '@temporalio/client';
+import { inLanes } from '../kills/ledger.js';
+import { historyOf } from '../support/history.js';
+import type { Installation } from '../support/installation.js';
+import { eventsOf, type Recording } from '../support/recording.js';
+import { PATCH } from './changes.js';
+
+/** As many as tell: each is replayed twice. */
+const RECORDED = 30;
+
+export interface Histories {
+  /** Runs that began as the new version does, and that went to their end as the old one did. */
+  marked: number;
+  unmarked: number;
+  /** Workflow tasks that a worker could not do: an old one that was given a run of the new version. */
+  failedTasks: number;
+}
+
+async function eachHistory(
+  { temporalAddress }: Installation,
+  ids: readonly string[],
+  see: (id: string, history: Awaited<ReturnType<typeof historyOf>>) => void,
+): Promise<void> {
+  const connection = await Connection.connect({ address: temporalAddress });
+  const client = new Client({ connection });
+  try {
+    await inLanes([...ids], async (id) => see(id, await historyOf(client, { workflowId: `canary:${id}:1` })));
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Histories of runs that are on their way and have begun a stage. */
+export async function recordRunning(installation: Installation): Promise<Recording[]> {
+  const { rows } = await installation.pool.query<{ id: string }>(
+    `SELECT DISTINCT i.id FROM items i JOIN tasks t ON t.item_id = i.id WHERE i.ended_at IS NULL LIMIT $1`,
+    [RECORDED],
+  );
+  const recordings: Recording[] = [];
+  const ids = rows.map(({ id }) => id);
+  await eachHistory(installation, ids, (id, { json }) => {
+    recordings.push({ name: id, workflowId: `canary:${id}:1`, history: json });
+  });
+  return recordings;
+}
+
+export async function readHistories(installation: Installation, ids: readonly string[]): Promise<Histories> {
+  const found: Histories = { marked: 0, unmarked: 0, failedTasks: 0 };
+  await eachHistory(installation, ids, (_, { json, taskFailures }) => {
+    if (hasPatch(json)) found.marked += 1;
+    else found.unmarked += 1;
+    found.failedTasks += taskFailures.length;
+  });
+  return found;
+}
+
+function hasPatch(history: unknown): boolean {
+  return eventsOf({ history }).some((event) => {
+    const marker = event['markerRecordedEventAttributes'] as { markerName?: string; details?: unknown } | undefined;
+    return marker?.markerName === 'core_patch' && namesIn(marker.details).includes(PATCH);
+  });
+}
+
+/** The details of a marker are payloads: JSON in base 64. */
+function namesIn(details: unknown): string {
+  return JSON.stringify(details).replace(/"data":"([^"]*)"/g, (_, data: string) => {
+    return Buffer.from(data, 'base64').toString();
+  });
+}
