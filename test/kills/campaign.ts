@@ -1,9 +1,11 @@
 import { setMaxListeners } from 'node:events';
+import { canaryFrom } from '../audit/canary-mix.js';
+import { type Client, createClient } from '../audit/client.js';
+import { countEffectsSince, countLive, liveIds } from '../audit/facts.js';
+import { inLanes, type Ledger, openLedger } from '../audit/ledger.js';
+import { randomFrom } from '../audit/random.js';
 import type { Installation } from '../support/installation.js';
 import { until } from '../support/until.js';
-import { type Client, createClient } from './client.js';
-import { countEffectsSince, countLive, liveIds } from './facts.js';
-import { type Asked, inLanes, type Ledger, openLedger } from './ledger.js';
 import type { Phase } from './phases.js';
 
 export interface CampaignOptions {
@@ -104,27 +106,5 @@ export async function openCampaign(installation: Installation, options: Campaign
       closing.abort();
       await deciding;
     },
-  };
-}
-
-/** Of ten canaries two have units and two await a decision, one of them both. */
-function canaryFrom(random: () => number): Asked {
-  const stageMs = (): number => 200 + Math.floor(random() * 1_300);
-  const kind = Math.floor(random() * 10);
-  return {
-    stageMs: [stageMs(), stageMs(), stageMs()],
-    units: kind < 2 ? 2 + Math.floor(random() * 6) : 0,
-    decision: kind === 1 || kind === 2,
-  };
-}
-
-/** The same numbers for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

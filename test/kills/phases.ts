@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { countRunningOn } from '../audit/facts.js';
+import { LANES } from '../audit/ledger.js';
+import { countRuns } from '../audit/runs.js';
 import type { Installation, PartName } from '../support/installation.js';
 import { until } from '../support/until.js';
-import { countRunningOn } from './facts.js';
-import { LANES } from './ledger.js';
-import { countRuns } from './runs.js';
 
 /** What a phase has to work with. */
 export interface Battlefield {

@@ -22,17 +22,21 @@ import { type Proxy, startProxy } from './proxy.js';
 export type PartName = 'postgres' | 'temporal' | 'api' | AddedName;
 type AddedName = `api-${string}` | `worker-${string}`;
 
+export type WireName = 'apiToTemporal' | 'apiToPostgres' | 'workersToTemporal' | 'workersToPostgres';
+
 /** A whole installation of its own: every part a real process, supervised as `npm start` does, that a test may kill. */
 export interface Installation extends KillableParts<PartName> {
   url: string;
   /** The tester's own way to the database, past everything that is tested. */
   pool: pg.Pool;
   temporalAddress: string;
-  /** What the API says to Temporal goes through here, and what it and the workers say to Postgres. */
-  wires: { apiToTemporal: Proxy; apiToPostgres: Proxy; workersToPostgres: Proxy };
+  /** What the API and the workers say to Temporal and to Postgres goes through these. */
+  wires: Record<WireName, Proxy>;
   /** Data and logs. */
   folder: string;
   token(subject: string, roles?: string[]): Promise<string>;
+  /** Comes back when every part runs. */
+  allRunning(): Promise<void>;
   /** Comes back when every part runs and the API says that all is well. */
   ready(withinMs?: number): Promise<void>;
   /** One more process of it, perhaps of another build; comes back when it runs, with the address that an API listens at. */
@@ -59,6 +63,7 @@ export async function startInstallation(settings: Record<string, string> = {}): 
   const wires = {
     apiToTemporal: await startProxy(temporalPort),
     apiToPostgres: await startProxy(postgresPort),
+    workersToTemporal: await startProxy(temporalPort),
     workersToPostgres: await startProxy(postgresPort),
   };
   const secret = randomBytes(48).toString('base64url');
@@ -71,15 +76,20 @@ export async function startInstallation(settings: Record<string, string> = {}): 
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   // The servers would outlive us. A fork of vitest ends itself when its channel closes, so this must come before that.
   const endAtOnce = (): void => {
+    parts.thawAll();
     supervisor.kill();
     remove();
   };
   // What is just being started can only be ended by waiting for it.
-  const endOnSignal = (): void => void supervisor.stop().finally(() => process.exit(1));
+  const endOnSignal = (): void => {
+    parts.thawAll();
+    void supervisor.stop().finally(() => process.exit(1));
+  };
   process.prependListener('disconnect', endAtOnce);
   process.once('exit', endAtOnce).once('SIGINT', endOnSignal).once('SIGTERM', endOnSignal);
 
   async function stop(keep?: 'keep the folder'): Promise<void> {
+    parts.thawAll();
     await pool?.end();
     await supervisor.stop();
     await Promise.all(Object.values(wires).map((wire) => wire.close()));
@@ -106,13 +116,12 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     ]);
     await migrate(databaseUrl, join(projectRoot, 'prisma', 'migrations'));
     await supervisor.start([
-      node('api', 'api.js', {
-        PORT: String(apiPort),
-        TEMPORAL_ADDRESS: through(wires.apiToTemporal),
-        DATABASE_URL: atPort(databaseUrl, wires.apiToPostgres.port),
-      }),
+      node('api', 'api.js', { PORT: String(apiPort), ...serversOver(wires.apiToPostgres, wires.apiToTemporal) }),
       ...(['worker-1', 'worker-2'] as const).map((name) =>
-        node(name, 'worker.js', { WORKER_NAME: name, DATABASE_URL: atPort(databaseUrl, wires.workersToPostgres.port) }),
+        node(name, 'worker.js', {
+          WORKER_NAME: name,
+          ...serversOver(wires.workersToPostgres, wires.workersToTemporal),
+        }),
       ),
     ]);
     const own = new pg.Pool({ connectionString: databaseUrl, max: 4 });
@@ -126,6 +135,13 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     const own = isApi ? { PORT: port } : { WORKER_NAME: name };
     await supervisor.start([node(name, isApi ? 'api.js' : 'worker.js', { ...own, ...told }, root)]);
     return `http://127.0.0.1:${port}`;
+  }
+
+  function serversOver(toPostgres: Proxy, toTemporal: Proxy): Record<string, string> {
+    return {
+      DATABASE_URL: atPort(databaseUrl, toPostgres.port),
+      TEMPORAL_ADDRESS: `127.0.0.1:${String(toTemporal.port)}`,
+    };
   }
 
   function node(name: PartName, script: string, told: Record<string, string>, root = projectRoot) {
@@ -174,14 +190,11 @@ export async function startInstallation(settings: Record<string, string> = {}): 
         .setIssuedAt()
         .setExpirationTime('1h')
         .sign(new TextEncoder().encode(secret)),
+    allRunning: () => parts.allRunning(READY_WITHIN_MS),
     ready,
     add,
     stop,
   };
-}
-
-function through(proxy: Proxy): string {
-  return `127.0.0.1:${String(proxy.port)}`;
 }
 
 function atPort(databaseUrl: string, port: number): string {

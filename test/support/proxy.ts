@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { createLateLine, type LateLine } from './late-line.js';
 
 /** A wire between two parts of an installation that a test can damage. */
 export interface Proxy {
@@ -8,6 +9,8 @@ export interface Proxy {
   cut(): void;
   /** Carries nothing any more and breaks nothing: neither side is told. */
   stall(): void;
+  /** Carries everything, each piece this much later. */
+  delay(ms: number): void;
   /** Carries everything again, also what came while it was stalled. */
   heal(): void;
   /** Lets the next request that matches through, and throws away what the server says on that connection from then on. */
@@ -31,6 +34,8 @@ export interface LostAnswer {
 interface Link {
   client: Socket;
   server: Socket;
+  toClient: LateLine;
+  toServer: LateLine;
   /** What was asked since the server last said something: a request may come in pieces. */
   asked: Buffer;
   losing: Trap | undefined;
@@ -52,24 +57,31 @@ export async function startProxy(port: number): Promise<Proxy> {
   const links = new Set<Link>();
   let target = port;
   let mode: 'carry' | 'stall' | 'cut' = 'carry';
+  let delayMs = 0;
   let loss: Trap | undefined;
   let hold: Trap | undefined;
 
   const listener = createServer((client) => {
     if (mode === 'cut') return client.resetAndDestroy();
-    const link: Link = { client, server: connect(target, '127.0.0.1'), ...UNTOUCHED };
+    const server = connect(target, '127.0.0.1');
+    const lines = { toClient: createLateLine(client, late), toServer: createLateLine(server, late) };
+    const link: Link = { client, server, ...lines, ...UNTOUCHED };
     links.add(link);
-    join(link.client, link.server, link);
-    join(link.server, link.client, link);
+    join(client, link.toServer, link);
+    join(server, link.toClient, link);
     client.on('data', (chunk) => ask(link, chunk));
     client.on('close', () => links.delete(link));
-    link.server.on('data', (chunk) => answer(link, chunk));
+    server.on('data', (chunk) => answer(link, chunk));
   });
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
 
+  function late(): number {
+    return delayMs;
+  }
+
   /** An orderly end is passed on behind the last words; a broken connection breaks the other one too. */
-  function join(socket: Socket, other: Socket, link: Link): void {
+  function join(socket: Socket, other: LateLine, link: Link): void {
     socket.setNoDelay(true);
     socket.on('error', () => undefined); // 'close' follows, and that is what counts
     socket.on('end', () => other.end());
@@ -85,7 +97,7 @@ export async function startProxy(port: number): Promise<Proxy> {
       hold?.done();
     }
     if (link.held) link.held.push(chunk);
-    else link.server.write(chunk);
+    else link.toServer.write(chunk);
   }
 
   function springs(trap: Trap | undefined, link: Link): boolean {
@@ -97,7 +109,7 @@ export async function startProxy(port: number): Promise<Proxy> {
   function answer(link: Link, chunk: Buffer): void {
     link.asked = Buffer.alloc(0);
     if (link.losing) link.losing.done();
-    else link.client.write(chunk);
+    else link.toClient.write(chunk);
   }
 
   function breakLink(link: Link): void {
@@ -119,9 +131,15 @@ export async function startProxy(port: number): Promise<Proxy> {
       mode = 'stall';
       for (const { client, server } of links) [client, server].forEach((socket) => socket.pause());
     },
+    delay(ms) {
+      delayMs = ms;
+    },
     heal() {
       mode = 'carry';
+      delayMs = 0;
       for (const link of links) {
+        link.toClient.flush();
+        link.toServer.flush();
         for (const chunk of link.held ?? []) link.server.write(chunk);
         link.held = undefined;
         [link.client, link.server].forEach((socket) => socket.resume());

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answered, Client } from '../kills/client.js';
+import type { Answered, Client } from '../audit/client.js';
 import { until } from '../support/until.js';
 
 /** What stands in front of the APIs: sends to each in turn that says it is ready, over connections that it keeps, and

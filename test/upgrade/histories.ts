@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { inLanes } from '../kills/ledger.js';
+import { inLanes } from '../audit/ledger.js';
 import { historyOf } from '../support/history.js';
 import type { Installation } from '../support/installation.js';
 import { eventsOf, type Recording } from '../support/recording.js';

@@ -1,6 +1,6 @@
-import { readFacts } from '../kills/facts.js';
-import { countOpenRuns } from '../kills/runs.js';
-import { type Finding, findingsOf } from '../kills/verdict.js';
+import { readFacts } from '../audit/facts.js';
+import { countOpenRuns } from '../audit/runs.js';
+import { type Finding, findingsOf } from '../audit/verdict.js';
 import type { Installation } from '../support/installation.js';
 import { listRecordings } from '../support/recording.js';
 import { replay } from '../support/replay.js';

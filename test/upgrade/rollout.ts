@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { countLive, countRunningOn } from '../kills/facts.js';
-import { type Ledger, openLedger } from '../kills/ledger.js';
+import { countLive, countRunningOn } from '../audit/facts.js';
+import { type Ledger, openLedger } from '../audit/ledger.js';
 import type { Installation } from '../support/installation.js';
 import type { Exit } from '../../src/start/running.js';
 import type { Recording } from '../support/recording.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import { countLive } from '../kills/facts.js';
-import { type Asked, type Entry, inLanes, type Ledger } from '../kills/ledger.js';
+import { countLive } from '../audit/facts.js';
+import { type Asked, type Entry, inLanes, type Ledger } from '../audit/ledger.js';
 import type { Front } from './front.js';
 
 /** People at work: canaries are submitted, looked at and decided while the versions change under them. */

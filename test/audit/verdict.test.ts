@@ -9,6 +9,7 @@ const PLAIN: Entry = {
   asked: { stageMs: [1, 1, 1], units: 0, decision: false },
   decided: false,
   lookAt: 0,
+  lookAgainMs: 0,
 };
 const RICH: Entry = {
   ...PLAIN,

@@ -1,4 +1,5 @@
 import type { Facts, ItemFact, MoveFact } from './facts.js';
+import { groupBy } from './group-by.js';
 import type { Asked, Entry } from './ledger.js';
 
 /** One thing that must not be, and of which item. */
@@ -81,10 +82,4 @@ function wayOf({ units, decision }: Asked): string[] {
   const spread = units > 0 ? ['SPREADING'] : [];
   const asks = decision ? ['AWAITING'] : [];
   return ['FIRST', ...spread, 'SECOND', ...asks, 'THIRD', 'DONE'];
-}
-
-function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const each of all) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each]);
-  return groups;
 }

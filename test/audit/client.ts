@@ -22,8 +22,8 @@ interface Tries {
 /** An answer that does not come by then is taken as lost, as a careful client would. */
 const ANSWER_WITHIN_MS = 10_000;
 
-/** Between two tries: a client that is polite to a server in trouble, but wants its answer. */
-const AGAIN_AFTER_MS = 150;
+/** Between two tries, doubling: a client that is polite to a server in trouble, but wants its answer. */
+const AGAIN_AFTER_MS = { first: 150, most: 1_200 };
 
 /** What says "later" and nothing else. */
 const LATER = new Set([429, 502, 503, 504]);
@@ -48,12 +48,12 @@ export function createClient(url: string, token: string, over: AbortSignal): Cli
   return {
     tries,
     async post(path, key, body) {
-      for (;;) {
+      for (let waitMs = AGAIN_AFTER_MS.first; ; waitMs = Math.min(2 * waitMs, AGAIN_AFTER_MS.most)) {
         const init = { method: 'POST', headers: { 'idempotency-key': key }, body: JSON.stringify(body) };
         const answer = await request(path, init);
         if (answer) return answer;
         tries.repeated += 1;
-        await delay(AGAIN_AFTER_MS, undefined, { signal: over });
+        await delay(waitMs, undefined, { signal: over });
       }
     },
     async look(path) {

@@ -16,8 +16,9 @@ export interface Entry {
   /** The id in the answer that accepted it; null until there was one. */
   id: string | null;
   decided: boolean;
-  /** When it is worth a look whether it awaits its decision. */
+  /** When it is worth a look whether it awaits its decision, and how long to wait after that look. */
   lookAt: number;
+  lookAgainMs: number;
 }
 
 export interface Ledger {
@@ -40,14 +41,17 @@ export const LANES = 8;
 /** Between two rounds of the decider. */
 const ROUND_MS = 200;
 
-/** A canary that does not await its decision yet is looked at again after this long: looking costs the API most of all. */
-const LOOK_AGAIN_MS = 1_500;
+/** A canary that does not await its decision yet is looked at again after this long, doubling: looking costs the API most of
+ *  all, and where many are late it must not keep them so. */
+const LOOK_AGAIN_MS = { first: 1_500, most: 6_000 };
+
+const UNSEEN = { lookAt: 0, lookAgainMs: LOOK_AGAIN_MS.first };
 
 export function openLedger(client: Client): Ledger {
   const ledger: Ledger = { entries: [], complaints: [], withoutReason: [], submit, submitAllAgain, decideUntil };
 
   async function submit(asked: Asked, copies = 1): Promise<void> {
-    const entry: Entry = { key: randomUUID(), asked, id: null, decided: false, lookAt: 0 };
+    const entry: Entry = { key: randomUUID(), asked, id: null, decided: false, ...UNSEEN };
     ledger.entries.push(entry);
     await Promise.all(Array.from({ length: copies }, () => send(entry)));
   }
@@ -77,7 +81,8 @@ export function openLedger(client: Client): Ledger {
   }
 
   async function decideIfAsked(entry: Entry): Promise<void> {
-    entry.lookAt = Date.now() + LOOK_AGAIN_MS;
+    entry.lookAt = Date.now() + entry.lookAgainMs;
+    entry.lookAgainMs = Math.min(2 * entry.lookAgainMs, LOOK_AGAIN_MS.most);
     const path = `/api/v1/items/${String(entry.id)}`;
     const item = await client.look(path);
     if (!item) return;
