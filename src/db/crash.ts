@@ -12,8 +12,9 @@ import { HELD_LOCKS } from './workers.js';
 /** Running at two worker deaths makes a task a suspect: one may be chance, and its neighbours died with it. */
 export const SUSPECT_CRASHES = 2;
 
-/** A suspect waits this long for its turn; the attempt it waits for ends, or takes the worker with it. */
-export const SUSPECT_RETRY_MS = 5_000;
+/** A suspect asks this often for its turn. Twenty that died beside a poison item take turns: longer, and workers would mostly stand
+ *  idle between the last of them; shorter, and asking would keep a core busy. */
+export const SUSPECT_RETRY_MS = 2_000;
 
 /** Three workers killed by one task as their only suspect leave no other explanation. */
 const POISON_CRASHES = 3;
@@ -137,7 +138,29 @@ async function endPoisoned(
     error: { class: 'UNKNOWN', message, stage: attempt.stage },
   });
   await raiseExhausted(transaction, item, { reason: 'POISON', sentence: `${message}.` });
+  await transaction.query(CLEAR_NEIGHBOURS, taskKey(attempt));
 }
+
+/** Who died beside it need not be suspected any longer: those deaths are explained, and only they are forgiven. A death that its
+ *  neighbour's next claim has yet to count makes no suspect by itself. Rows that somebody writes at this moment are passed over,
+ *  for we hold another item's locks; such a one takes its turn as before. */
+const CLEAR_NEIGHBOURS = `
+  WITH mine AS (
+    SELECT worker, started_at FROM attempts
+    WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 AND result = 'crash'
+  ), shared AS (
+    SELECT item_id, visit, stage, unit, count(*) AS deaths FROM attempts
+    WHERE result = 'crash' AND worker IN (SELECT worker FROM mine) AND ended_at >= (SELECT min(started_at) FROM mine)
+      AND item_id <> $1
+    GROUP BY item_id, visit, stage, unit
+  ), neighbour AS (
+    SELECT t.item_id, t.visit, t.stage, t.unit, t.crashes - s.deaths AS unexplained
+    FROM tasks t JOIN shared s USING (item_id, visit, stage, unit)
+    WHERE t.status IN ('waiting', 'running') FOR UPDATE OF t SKIP LOCKED
+  )
+  UPDATE tasks t SET crashes = n.unexplained, sole_crashes = least(t.sole_crashes, n.unexplained),
+    suspect = t.suspect AND n.unexplained >= ${String(SUSPECT_CRASHES)}
+  FROM neighbour n WHERE (t.item_id, t.visit, t.stage, t.unit) = (n.item_id, n.visit, n.stage, n.unit)`;
 
 /** Whether this worker runs no other suspect. The lock keeps two suspects from being let in at once. */
 export async function mayRunSuspect(transaction: Sql, attempt: Attempt): Promise<boolean> {

@@ -55,7 +55,7 @@ describe('two suspects on one worker', () => {
 
     expect(await hand.claim(second, { worker: 'crowded' })).toEqual({
       answer: 'hold',
-      forMs: 5_000,
+      forMs: 2_000,
       reason: 'suspect_wait',
     });
     expect(await taskOf(spine.pool, second, 'read')).toMatchObject({ status: 'waiting', crashes: 3, soleCrashes: 1 });

@@ -30,7 +30,7 @@ export type Kind = (typeof KINDS)[number];
 const HEAD_START_MS = 2_500;
 
 /** How long one stage goes on after the outage if it is not run again. */
-const REST_MS = 8_000;
+const REST_MS = 4_000;
 
 const DONE_WITHIN_MS = 120_000;
 
