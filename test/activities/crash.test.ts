@@ -9,7 +9,8 @@ import { attemptsOf, effectsOf, taskOf, tasksOf, trailFaults } from '../support/
 import { historyOf } from '../support/history.js';
 import { until } from '../support/until.js';
 import { type Line, unitsUpTo, useStack } from '../support/worker.js';
-import { startWorkerChild, type WorkerChild } from '../support/worker-child.js';
+import type { WorkerChild } from '../support/spawn-worker.js';
+import { startWorkerChild } from '../support/worker-child.js';
 
 const stack = useStack();
 // Processes of their own take seconds to start where others want the cores too.

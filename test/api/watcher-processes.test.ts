@@ -11,7 +11,8 @@ import { type Proxy, startProxy } from '../support/proxy.js';
 import { attemptsOf, effectsOf, taskOf, trailFaults } from '../support/facts.js';
 import { until } from '../support/until.js';
 import { type Line, openStack, silent, type Stack } from '../support/worker.js';
-import { startWorkerChild, type WorkerChild } from '../support/worker-child.js';
+import type { WorkerChild } from '../support/spawn-worker.js';
+import { startWorkerChild } from '../support/worker-child.js';
 
 // Processes of their own take seconds to start where others want the cores too.
 vi.setConfig({ testTimeout: 180_000 });

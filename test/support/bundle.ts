@@ -12,9 +12,9 @@ const SOURCES = ['workflows', 'core'] as const;
 const ignore = (): void => undefined;
 const quiet = { log: ignore, trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-export function bundleWorkflows(): Promise<WorkflowBundle> {
+export function bundleWorkflows(workflowsPath = join(src, 'workflows/index.ts')): Promise<WorkflowBundle> {
   return bundleWorkflowCode({
-    workflowsPath: join(src, 'workflows/index.ts'),
+    workflowsPath,
     logger: quiet,
     // Our imports name what the compiler writes; webpack must find what it reads.
     webpackConfigHook: (config) => ({
@@ -22,6 +22,11 @@ export function bundleWorkflows(): Promise<WorkflowBundle> {
       resolve: { ...config.resolve, extensionAlias: { '.js': ['.ts', '.js'] } },
     }),
   });
+}
+
+/** Workflow code that can't replay the runs of ours, in a file. */
+export async function writeUnfitBundle(codePath: string): Promise<void> {
+  writeFileSync(codePath, (await bundleWorkflows(join(import.meta.dirname, 'unfit-workflows.ts'))).code);
 }
 
 /** Bundling takes seconds, so all test files of all runs share one file as long as the sources are the same. */

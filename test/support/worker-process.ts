@@ -3,28 +3,30 @@ import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { canaryStages } from '../../src/activities/canary/stages.js';
 import { createActivities } from '../../src/activities/stage-runner.js';
-import type { Pipeline } from '../../src/core/pipeline.js';
 import { findCanarySettings, isLive } from '../../src/db/canaries.js';
 import { createPool } from '../../src/db/client.js';
 import { holdPresence } from '../../src/db/presence.js';
+import { seeWorker } from '../../src/db/workers.js';
 import { createItemWorker } from '../../src/temporal/worker.js';
 import { installRuntime } from './runtime.js';
-import type { ProcessSettings } from './worker-child.js';
+import type { ProcessSettings } from './spawn-worker.js';
 
 /** A worker in a process of its own that walks canaries, and kills or freezes itself where a canary says so. Started by
- *  worker-child.ts; ends with the process that started it. */
+ *  spawn-worker.ts; ends with the process that started it. */
 const settings = JSON.parse(process.argv[2] ?? '') as ProcessSettings;
-const { databaseUrl, directUrl, temporalAddress, table, id, codePath } = settings;
+const { databaseUrl, directUrl, temporalAddress, table: pipeline, id, codePath } = settings;
+/** As a worker of the product: one that is not heard of for some times this counts as absent. */
+const SEEN_EVERY_MS = 5_000;
 process.once('disconnect', () => process.exit());
 
 installRuntime();
-const pipeline = table as Pipeline;
 const pool = createPool({ url: databaseUrl, size: 10, name: id });
 await holdPresence({
   url: directUrl,
   pool,
   worker: { id, name: id, host: hostname(), pid: process.pid, build: 'test', pipelines: [pipeline.name] },
 });
+setInterval(() => void seeWorker(pool, id).catch(() => undefined), SEEN_EVERY_MS);
 const self = {
   kill: () => void process.kill(process.pid, 'SIGKILL'),
   freeze: () => void process.kill(process.pid, 'SIGSTOP'),

@@ -66,6 +66,8 @@ export interface WorkOptions {
   /** Its way to the database, where a test wants to damage it. */
   pool?: pg.Pool;
   logger?: Logger;
+  /** Instead of the product's workflow code. */
+  codePath?: string;
 }
 
 export interface TestWorker {
@@ -128,7 +130,7 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
       namespace: 'default',
       pipeline: name,
       identity: id,
-      workflowBundle: await workflowBundle(),
+      workflowBundle: options.codePath === undefined ? await workflowBundle() : { codePath: options.codePath },
       activities: createActivities({ pool, pipeline: current, stages: stagesOf(current, scripts), worker: id, logger }),
       maxActivities: 100,
       shutdownGraceMs: graceMs,

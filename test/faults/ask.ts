@@ -1,0 +1,81 @@
+import type { ItemAnswer } from '../../src/api/item-schema.js';
+import type { Reason } from '../../src/core/diagnosis.js';
+import { until } from '../support/until.js';
+import type { FaultCase, Victim } from './fault-case.js';
+import type { Field } from './field.js';
+import { STUCK_MS } from './settings.js';
+
+export type Counts = Partial<Record<Reason, number>>;
+
+/** What was answered while a fault was held. */
+export interface Asked {
+  /** From the first right answer on: every one counts. */
+  answers: Counts;
+  /** Before it: the fault was there, and not seen yet. */
+  settling: Counts;
+  /** From the fault to the first right answer; null: there was none. */
+  settledMs: number | null;
+  /** The latest right answer. */
+  right: ItemAnswer | null;
+}
+
+/** So many answers are enough, and fewer than the least prove nothing. */
+const ENOUGH = 25;
+export const LEAST = 5;
+
+/** The longest that a fault may go unseen. What Temporal must be asked for is asked after five seconds, and a busy machine takes
+ *  its time. */
+const SETTLES_WITHIN_MS = 45_000;
+
+/** A fault that was seen and has been away for this long is over; one that comes and goes is back before. */
+const OVER_AFTER_MS = 3_000;
+
+/** Asks the public API again and again while the fault is held. An answer counts if the fault was there before and after. */
+export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victim): Promise<Asked> {
+  const asked: Asked = { answers: {}, settling: {}, settledMs: null, right: null };
+  let heldAt = Date.now();
+
+  async function ask(): Promise<void> {
+    if (!(await fault.holds(field, victim))) return;
+    const item = await field.item(victim.id);
+    const at = Date.now();
+    if (!(await fault.holds(field, victim))) return;
+    heldAt = Date.now();
+    const { reason } = item.diagnosis;
+    if (reason === fault.reason) {
+      asked.settledMs ??= at - victim.at;
+      asked.right = item;
+    }
+    const counts = asked.settledMs === null ? asked.settling : asked.answers;
+    counts[reason] = (counts[reason] ?? 0) + 1;
+  }
+
+  async function isEnough(): Promise<boolean> {
+    if (Date.now() - heldAt > OVER_AFTER_MS) return true;
+    if (asked.settledMs === null) return Date.now() - victim.at > SETTLES_WITHIN_MS;
+    if (sumOf(asked.answers) < ENOUGH) return false;
+    return isHeldLongEnough(field, fault, victim);
+  }
+
+  await until(
+    `${fault.name} was asked about often enough`,
+    async () => {
+      await ask();
+      return isEnough();
+    },
+    HELD_AT_MOST_MS,
+  );
+  return asked;
+}
+
+async function isHeldLongEnough(field: Field, { heldUntil }: FaultCase, { id, at }: Victim): Promise<boolean> {
+  if (heldUntil === undefined) return true;
+  return heldUntil === 'stuck' ? Date.now() > at + STUCK_MS : field.sweptSince(id, at);
+}
+
+/** Longer than any fault is held. */
+const HELD_AT_MOST_MS = 120_000;
+
+export function sumOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, each) => sum + each, 0);
+}

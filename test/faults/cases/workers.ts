@@ -1,0 +1,191 @@
+import { itemOf, taskOf } from '../../support/facts.js';
+import { isFrozen } from '../../support/spawn-worker.js';
+import { until } from '../../support/until.js';
+import { type FaultCase, STAGES, WALKED } from '../fault-case.js';
+import type { Field } from '../field.js';
+
+/** Workers that are frozen, dead or not there at all. */
+
+const WORKERS = ['worker-1', 'worker-2'] as const;
+type WorkerName = (typeof WORKERS)[number];
+
+/** Long beside what is needed to meet it while it runs. */
+const LONG = { stageMs: [3_000, 0, 0] };
+
+function areFrozen({ installation }: Field): boolean {
+  return WORKERS.every((name) => isFrozen(installation.pidOf(name)));
+}
+
+function signal({ installation }: Field, what: 'SIGSTOP' | 'SIGCONT', names: readonly WorkerName[]): void {
+  for (const name of names) process.kill(installation.pidOf(name), what);
+}
+
+/** Wakes the one that does not have the stage, and the other when nothing is left for it to do: what it holds it must not write. */
+async function wakeTheOtherFirst(field: Field, id: string): Promise<void> {
+  const text = 'SELECT w.name FROM tasks t JOIN workers w ON w.id = t.worker WHERE t.item_id = $1 AND t.stage = $2';
+  const holder = (await field.one<{ name: WorkerName }>(text, [id, 'first']))?.name;
+  signal(
+    field,
+    'SIGCONT',
+    WORKERS.filter((name) => name !== holder),
+  );
+  await field.admin.reaches(id, 'DONE');
+  signal(field, 'SIGCONT', WORKERS);
+}
+
+/** Both, so that nobody can take the stage over as long as it is looked at. */
+const silentWorker: FaultCase = {
+  reason: 'silent_worker',
+  name: 'workers that are frozen (SIGSTOP)',
+  heldUntil: 'swept',
+  async create(field) {
+    const id = await field.running('first', LONG);
+    const at = Date.now();
+    signal(field, 'SIGSTOP', WORKERS);
+    await until('they stand still', () => areFrozen(field));
+    return { id, at };
+  },
+  async holds(field, { id }) {
+    const task = await taskOf(field.installation.pool, id, 'first');
+    return task.status === 'running' && task.attempt === 1 && areFrozen(field);
+  },
+  heals: (field, { id }) => wakeTheOtherFirst(field, id),
+  expects: {
+    sentence: /^worker-\d runs first, attempt 1 and has given no sign of life for [\d.]+ s\.$/,
+    evidence: { stage: 'first', attempt: 1, worker: /^worker-\d$/ },
+    nextAction: 'Temporal gives it to another worker.',
+    // Its heartbeat timeout has passed: that is why it counts as silent.
+    nextAt: (nextAt, { inflight }) => Date.parse(nextAt ?? '') === Date.parse(inflight[0]?.beatAt ?? '') + 2_000,
+    ends: 'DONE',
+    receipts: [{ reason: 'silent_worker', actorType: 'system', result: 'moving', stagesAgain: ['first'] }],
+    trail: WALKED,
+    effects: STAGES,
+  },
+};
+
+export async function takeWorkersAway({ installation }: Field): Promise<void> {
+  await Promise.all(WORKERS.map((name) => installation.takeAway(name)));
+}
+
+export async function releaseWorkers({ installation }: Field): Promise<void> {
+  WORKERS.forEach((name) => installation.release(name));
+}
+
+function areAway({ installation }: Field): boolean {
+  return WORKERS.every((name) => {
+    try {
+      return !installation.pidOf(name);
+    } catch {
+      return true; // it is not running
+    }
+  });
+}
+
+const workerDied: FaultCase = {
+  reason: 'worker_died',
+  name: 'a worker that was killed (SIGKILL), and no other there',
+  heldUntil: 'swept',
+  prepare: (field) => field.running('first', LONG),
+  create: async (_field, { prepared, struckAt }) => ({ id: prepared, at: struckAt }),
+  async holds(field, { id }) {
+    return areAway(field) && (await taskOf(field.installation.pool, id, 'first')).status === 'running';
+  },
+  expects: {
+    sentence: /^worker-\d died [\d.]+ s ago while it ran first, attempt 1\.$/,
+    evidence: { stage: 'first', attempt: 1, worker: /^worker-\d$/, goneAt: /Z$/ },
+    nextAction: 'Another worker takes it over.',
+    nextAt: 'none',
+    ends: 'DONE',
+    receipts: [{ reason: 'worker_died', actorType: 'system', result: 'moving', stagesAgain: ['first'] }],
+    trail: WALKED,
+    effects: STAGES,
+  },
+};
+
+const noWorker: FaultCase = {
+  reason: 'no_worker',
+  name: 'an item submitted when no worker is there',
+  heldUntil: 'swept',
+  async create({ admin }) {
+    const at = Date.now();
+    return { id: await admin.submit({}), at };
+  },
+  holds: async (field, { id }) => areAway(field) && (await field.runOf(id)).status === 'RUNNING',
+  expects: {
+    sentence: /^No worker of canary asks for work; its last sign of life was [\d.]+ s ago\.$/,
+    evidence: { state: 'FIRST', pollers: 0 },
+    nextAction: 'A person must start a worker; it then goes on by itself.',
+    nextAt: 'none',
+    ends: 'DONE',
+    receipts: [],
+    trail: WALKED,
+    effects: STAGES,
+    notifies: 'no_worker',
+  },
+};
+
+/** Its start was accepted, and then Temporal lost the run, before any worker had taken it up. */
+const startLost: FaultCase = {
+  reason: 'start_lost',
+  name: 'a run that Temporal lost before it began',
+  async create(field) {
+    const { admin, temporal, one } = field;
+    const id = await admin.submit({});
+    const text = 'SELECT 1 FROM items WHERE id = $1 AND accepted_at IS NOT NULL';
+    await until('the dispatcher knows that Temporal has it', () => one(text, [id]));
+    const { handle } = await field.runOf(id);
+    const at = Date.now();
+    const { namespace } = temporal.options;
+    const workflowExecution = { workflowId: handle.workflowId };
+    await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+    await until('Temporal knows nothing of it', () => isUnknown(field, id));
+    return { id, at };
+  },
+  holds: isLost,
+  expects: {
+    sentence: /^No worker has taken it up for [\d.]+ s; its start was tried 1 time\.$/,
+    evidence: { startTries: 1 },
+    nextAction: 'The dispatcher starts it again.',
+    nextAt: 'ahead',
+    ends: 'DONE',
+    receipts: [],
+    trail: WALKED,
+    effects: STAGES,
+  },
+};
+
+async function isLost(field: Field, { id }: { id: string }): Promise<boolean> {
+  return !(await itemOf(field.installation.pool, id)).started && isUnknown(field, id);
+}
+
+async function isUnknown(field: Field, id: string): Promise<boolean> {
+  return (await field.runOf(id)).status === 'NONE';
+}
+
+/** The dispatcher gives whoever submitted it a second to start it, and nobody has taken it up yet. */
+const notDue: FaultCase = {
+  reason: 'not_due',
+  name: 'the moment between a submission and its start',
+  async create({ admin }) {
+    const at = Date.now();
+    return { id: await admin.submit({}), at };
+  },
+  async holds({ one }, { id }) {
+    const text = 'SELECT 1 FROM items WHERE id = $1 AND NOT started AND start_tries = 0 AND start_after > now()';
+    return (await one(text, [id])) !== undefined;
+  },
+  expects: {
+    sentence: /^Its run starts at \S+Z at the latest\.$/,
+    evidence: { state: 'FIRST', startAfter: /Z$/ },
+    nextAction: 'The dispatcher starts it then, if nobody has before.',
+    nextAt: 'ahead',
+    ends: 'DONE',
+    receipts: [],
+    trail: WALKED,
+    effects: STAGES,
+  },
+};
+
+export const FROZEN = [silentWorker];
+export const AWAY = [workerDied, noWorker, startLost];
+export const JUST_SUBMITTED = [notDue];

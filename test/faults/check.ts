@@ -1,0 +1,89 @@
+import type { ItemAnswer } from '../../src/api/item-schema.js';
+import type { ReceiptAnswer } from '../../src/api/receipt-answer.js';
+import { effectsOf, trailFaults } from '../support/facts.js';
+import { type Asked, LEAST, sumOf } from './ask.js';
+import type { Expectation, FaultCase, Wanted, WantedReceipt } from './fault-case.js';
+import type { Field } from './field.js';
+
+/** What is wrong with the answers given while the fault was held. */
+export function answerFaults({ reason, expects }: FaultCase, { answers, settling, right }: Asked): string[] {
+  if (!right) return [`was never said to be ${reason}, but ${JSON.stringify(settling)}`];
+  const faults = Object.entries(answers)
+    .filter(([said]) => said !== reason)
+    .map(([said, count]) => `was mistaken for ${said} ${String(count)} times`);
+  const count = sumOf(answers);
+  if (count < LEAST) faults.push(`was asked about ${String(count)} times only`);
+  return [...faults, ...diagnosisFaults(expects, right)];
+}
+
+function diagnosisFaults(expects: Expectation, item: ItemAnswer): string[] {
+  const { sentence, evidence, nextAction, nextAt } = item.diagnosis;
+  const faults: string[] = [];
+  if (!expects.sentence.test(sentence)) faults.push(`the sentence is "${sentence}", not ${String(expects.sentence)}`);
+  for (const [key, wanted] of Object.entries(expects.evidence)) {
+    if (!isAsWanted(evidence[key], wanted)) faults.push(`evidence.${key} is ${JSON.stringify(evidence[key])}`);
+  }
+  if (nextAction !== expects.nextAction) faults.push(`the next action is "${nextAction}"`);
+  if (!isNextAt(expects.nextAt, item)) faults.push(`it comes at ${String(nextAt)}`);
+  return faults;
+}
+
+function isAsWanted(value: unknown, wanted: Wanted): boolean {
+  if (typeof wanted === 'function') return wanted(value);
+  return wanted instanceof RegExp ? typeof value === 'string' && wanted.test(value) : value === wanted;
+}
+
+function isNextAt(wanted: Expectation['nextAt'], item: ItemAnswer): boolean {
+  const { nextAt } = item.diagnosis;
+  if (typeof wanted === 'function') return wanted(nextAt, item);
+  if (wanted === 'none') return nextAt === null;
+  return nextAt !== null && Date.parse(nextAt) > Date.parse(item.updatedAt);
+}
+
+/** What is wrong with what was done about it, read when the item has come to its end. */
+export async function recoveryFaults(field: Field, { expects }: FaultCase, id: string): Promise<string[]> {
+  const item = await field.item(id);
+  const { pool } = field.installation;
+  const faults: string[] = [];
+  if (item.state !== expects.ends) faults.push(`it is in ${item.state}, not in ${expects.ends}`);
+  faults.push(...(await trailFaults(pool, id)));
+  const trail = item.timeline.flatMap((line) => (line.kind === 'move' ? `${line.trigger} (${line.actorType})` : []));
+  if (!isSame(trail, expects.trail)) faults.push(`its trail is ${trail.join(', ')}`);
+  const effects = (await effectsOf(pool, id)).map((line) => line.split(' ')[1]);
+  if (!isSame(effects, expects.effects)) faults.push(`its effects are ${effects.join(', ')}`);
+  faults.push(...receiptsFaults(item.receipts, expects.receipts));
+  if (expects.notifies && !(await isNotified(field, expects.notifies, item)))
+    faults.push(`nobody was told of ${expects.notifies}`);
+  return faults;
+}
+
+/** The API answers the newest first. */
+function receiptsFaults(newestFirst: readonly ReceiptAnswer[], wanted: readonly WantedReceipt[]): string[] {
+  const receipts = newestFirst.toReversed();
+  const got = receipts.map(({ reason, actorType, result, stagesAgain }) => ({
+    ...{ reason, actorType, result, stagesAgain },
+  }));
+  const faults = isSame(got, wanted) ? [] : [`its receipts are ${JSON.stringify(got)}`];
+  return [...faults, ...receipts.flatMap(orderFaults)];
+}
+
+/** Stopped, seen, acted, moving. */
+function orderFaults({ lastSignAt, seenAt, actedAt, movingAt, result }: ReceiptAnswer): string[] {
+  if ((result === 'moving') !== (movingAt !== null)) return [`a receipt is ${result} and moves at ${String(movingAt)}`];
+  const times = [lastSignAt, seenAt, actedAt, ...(movingAt === null ? [] : [movingAt])];
+  return isSame(times, times.toSorted()) ? [] : [`a receipt's times are out of order: ${times.join(', ')}`];
+}
+
+async function isNotified({ admin }: Field, kind: string, item: ItemAnswer): Promise<boolean> {
+  const { body } = await admin.get('/api/v1/notifications?limit=100');
+  const told = body['notifications'] as { kind: string; pipeline: string | null; itemId: string | null }[];
+  return told.some((each) => each.kind === kind && each.pipeline === item.pipeline && isOf(each, item));
+}
+
+function isOf({ itemId }: { itemId: string | null }, { id }: ItemAnswer): boolean {
+  return itemId === null || itemId === id;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,87 @@
+import type { ItemAnswer } from '../../src/api/item-schema.js';
+import type { Reason } from '../../src/core/diagnosis.js';
+import type { Field } from './field.js';
+
+/** One fault with its label: how it is really made, how a tester knows that it is there without asking the product, how it
+ *  ends, and everything that the product must say and do about it. */
+export interface FaultCase {
+  reason: Reason;
+  /** What is done, in a few words. */
+  name: string;
+  /** Rests on a table made for this test, because no shipped pipeline has such a state. */
+  onTestPipeline?: true;
+  /** Makes the fault; comes back when it is there. In a group with a damage of its own this comes after it. */
+  create(field: Field, before: Before): Promise<Victim>;
+  /** Before the group's damage is done: the item it shall meet. */
+  prepare?(field: Field): Promise<string>;
+  /** Whether the fault is there, read past everything that diagnoses: an answer counts only while it is. */
+  holds(field: Field, victim: Victim): Promise<boolean>;
+  /** What a person does about it, where somebody must. */
+  heals?(field: Field, victim: Victim): Promise<unknown>;
+  /** Held for so long that the item was stuck, and where a sweep can run, until one has passed that saw it so. */
+  heldUntil?: 'stuck' | 'swept';
+  expects: Expectation;
+}
+
+/** What there was before a case makes its fault. */
+export interface Before {
+  /** The item that was prepared; empty if none was. */
+  prepared: string;
+  /** When the group's damage began. */
+  struckAt: number;
+}
+
+export interface Victim {
+  id: string;
+  /** When the fault was made. */
+  at: number;
+  /** Items that make the fault. */
+  others?: readonly string[];
+}
+
+export type Diagnosis = ItemAnswer['diagnosis'];
+
+export interface Expectation {
+  sentence: RegExp;
+  evidence: Readonly<Record<string, Wanted>>;
+  nextAction: string;
+  nextAt: 'none' | 'ahead' | ((nextAt: string | null, item: ItemAnswer) => boolean);
+  /** Where the item is in the end. */
+  ends: string;
+  /** Its receipts, oldest first; none where nothing had to be done, or nothing may be. */
+  receipts: readonly WantedReceipt[];
+  /** Its audit entries, oldest first, as `trigger (type of actor)`. */
+  trail: readonly string[];
+  /** The effects its stages left, each once. */
+  effects: readonly string[];
+  /** The kind of the notification that somebody gets. */
+  notifies?: string;
+}
+
+export type Wanted = string | number | boolean | null | RegExp | ((value: unknown) => boolean);
+
+export interface WantedReceipt {
+  reason: Reason;
+  actorType: 'system' | 'admin';
+  result: 'moving' | 'parked';
+  stagesAgain: readonly string[];
+}
+
+/** Cases that are played side by side, after one damage that concerns them all, if there is one. */
+export interface Group {
+  name: string;
+  cases: readonly FaultCase[];
+  strike?(field: Field): Promise<unknown>;
+  mend?(field: Field): Promise<unknown>;
+}
+
+export const SUBMITTED = 'submitted (admin)';
+
+/** The moves of a canary that nobody disturbs. */
+export const WALKED = [SUBMITTED, 'first-done (worker)', 'second-done (worker)', 'third-done (worker)'] as const;
+export const STAGES = ['first', 'second', 'third'] as const;
+
+/** The moves of a canary that was rescued while it ran its first stage. */
+export function walkedWith(...recoveries: string[]): string[] {
+  return [SUBMITTED, ...recoveries, ...WALKED.slice(1)];
+}

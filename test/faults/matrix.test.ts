@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { ItemAnswer } from '../../src/api/item-schema.js';
+import type { Reason } from '../../src/core/diagnosis.js';
+import type { Counts } from './ask.js';
+import { answerFaults } from './check.js';
+import type { FaultCase } from './fault-case.js';
+import { GROUPS } from './groups.js';
+import { reportOf, tableOf } from './matrix.js';
+import type { Played } from './play.js';
+
+const fault: FaultCase = {
+  reason: 'backlog',
+  name: 'a full queue',
+  create: () => Promise.reject(new Error('not made here')),
+  holds: async () => true,
+  expects: {
+    ...{ sentence: /^It waits/, evidence: { pollers: 2 }, nextAction: 'Wait.', nextAt: 'none' },
+    ...{ ends: 'DONE', receipts: [], trail: [], effects: [] },
+  },
+};
+
+function played(answers: Counts, diagnosis: object = {}): Played {
+  const said = { sentence: 'It waits.', evidence: { pollers: 2 }, nextAction: 'Wait.', nextAt: null, ...diagnosis };
+  const right = answers.backlog === undefined ? null : ({ diagnosis: said } as unknown as ItemAnswer);
+  const asked = { answers, settling: {}, settledMs: 100, right };
+  return { fault, ...asked, wrong: answerFaults(fault, asked) };
+}
+
+describe('a fault set', () => {
+  it('has a case for every reason there is', () => {
+    const all = GROUPS.flatMap(({ cases }) => cases).map((each) => {
+      return { ...played({}), fault: each, answers: { [each.reason]: 9 } };
+    });
+
+    expect(reportOf(all).missing).toEqual([]);
+  });
+
+  it('passes when every answer was right', () => {
+    const report = reportOf([played({ backlog: 9 })], ['backlog']);
+
+    expect(report).toMatchObject({ passed: true, missing: [], matrix: { backlog: { backlog: 9 } } });
+    expect(tableOf(report)).toContain('every reason right, none mistaken');
+  });
+
+  it.each<[string, Played]>([
+    ['one answer was another reason', played({ backlog: 9, no_worker: 1 })],
+    ['it was never right', played({ no_worker: 9 })],
+    ['it was hardly asked about', played({ backlog: 2 })],
+    ['the sentence is another', played({ backlog: 9 }, { sentence: 'It runs.' })],
+    ['the evidence is another', played({ backlog: 9 }, { evidence: { pollers: 0 } })],
+    ['the next action is another', played({ backlog: 9 }, { nextAction: 'None is needed.' })],
+    ['a time is named that nobody knows', played({ backlog: 9 }, { nextAt: '2026-03-01T12:00:00.000Z' })],
+  ])('fails when %s', (_, wrong) => {
+    const report = reportOf([wrong], ['backlog']);
+
+    expect(report.passed).toBe(false);
+    expect(tableOf(report)).toContain('NOT every reason was right');
+  });
+
+  it('fails when a reason was not shown', () => {
+    const wanted: Reason[] = ['backlog', 'wedged'];
+
+    expect(reportOf([played({ backlog: 9 })], wanted)).toMatchObject({ passed: false, missing: ['wedged'] });
+  });
+});
