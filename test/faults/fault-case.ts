@@ -39,8 +39,6 @@ export interface Victim {
   others?: readonly string[];
 }
 
-export type Diagnosis = ItemAnswer['diagnosis'];
-
 export interface Expectation {
   sentence: RegExp;
   evidence: Readonly<Record<string, Wanted>>;
