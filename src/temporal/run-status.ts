@@ -3,33 +3,46 @@ import proto from '@temporalio/proto';
 import { type RunRef, workflowIdOf } from '../core/run.js';
 import type { RunStatus } from '../ports/engine.js';
 
-/** A workflow task that is tried for the third time fails for a reason that time does not heal. */
-const WEDGED_ATTEMPTS = 3;
+/** A workflow task that has failed twice fails for a reason that time does not heal. */
+const WEDGED_FAILURES = 2;
 
-/** Events at the end of a history that are looked through for the failure. */
-const LATEST_EVENTS = 10;
+/** Events at the end of a history that are looked through for failures: several of them, with the wakes that came between. */
+const LATEST_EVENTS = 50;
 
-const { EventType } = proto.temporal.api.enums.v1;
+const { EventType, PendingWorkflowTaskState } = proto.temporal.api.enums.v1;
+type PendingTask = proto.temporal.api.workflow.v1.IPendingWorkflowTaskInfo;
 
 export async function describeRun(client: Client, run: RunRef): Promise<RunStatus> {
   try {
     const { status, raw } = await client.workflow.getHandle(workflowIdOf(run)).describe();
     if (status.name !== 'RUNNING') return { is: 'gone', how: status.name.toLowerCase() };
-    const attempt = raw.pendingWorkflowTask?.attempt ?? 0;
-    return { is: 'alive', wedgedBy: attempt < WEDGED_ATTEMPTS ? null : await latestFailure(client, run) };
+    const task = raw.pendingWorkflowTask;
+    return { is: 'alive', wedgedBy: task && isInDoubt(task) ? await failureOf(client, run, task) : null };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { is: 'gone', how: 'never_existed' };
     throw error;
   }
 }
 
-/** Why the run's workflow tasks fail. Null: they time out instead, for want of a worker that answers. */
-async function latestFailure(client: Client, run: RunRef): Promise<string | null> {
+/** One that waits for its first try, as most do, is not worth a second question. */
+function isInDoubt({ attempt, state }: PendingTask): boolean {
+  return (attempt ?? 0) > 1 || state === PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_STARTED;
+}
+
+/** Why the run's workflow tasks fail again and again. Null: they do not, or they time out instead, for want of a worker that
+ *  answers. Attempts are counted anew by each signal that comes meanwhile, and history has the first failure of each count:
+ *  either alone would miss failures. */
+async function failureOf(client: Client, run: RunRef, { attempt }: PendingTask): Promise<string | null> {
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,
     execution: { workflowId: workflowIdOf(run) },
     maximumPageSize: LATEST_EVENTS,
   });
-  const failed = history?.events?.find((event) => event.eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED);
-  return failed?.workflowTaskFailedEventAttributes?.failure?.message ?? null;
+  const events = history?.events ?? [];
+  const completed = events.findIndex(({ eventType }) => eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+  const since = completed === -1 ? events : events.slice(0, completed);
+  const failed = since.flatMap((event) => event.workflowTaskFailedEventAttributes ?? []);
+  const [latest] = failed;
+  if (!latest || Math.max(failed.length, (attempt ?? 0) - 1) < WEDGED_FAILURES) return null;
+  return latest.failure?.message ?? null;
 }
