@@ -1,9 +1,8 @@
 import type pg from 'pg';
 import type { Facts } from '../core/diagnosis.js';
-import { livingPollers } from '../core/living-pollers.js';
 import { engineFactsOf, type RunLook } from '../core/retry.js';
 import type { RunRef } from '../core/run.js';
-import { findPresence } from '../db/worker-presence.js';
+import { queueFactsOf } from '../db/worker-presence.js';
 import type { Engine } from '../ports/engine.js';
 import { within } from './engine-health.js';
 
@@ -26,10 +25,5 @@ export async function lookAtQueue(
   pipeline: string,
 ): Promise<Pick<Facts, 'pollers' | 'backlog'>> {
   const queue = await within(PATIENCE_MS, engine.queue(pipeline)).catch(() => null);
-  if (!queue) return {};
-  const registered = await findPresence(
-    pool,
-    queue.pollers.map((each) => each.identity),
-  );
-  return { pollers: livingPollers(queue.pollers, registered, new Date()), backlog: queue.backlog };
+  return queue ? queueFactsOf(pool, queue) : {};
 }

@@ -1,3 +1,7 @@
+/** Three signs of life missed (workers say that they are there every five seconds), and a little more: one that was not seen
+ *  for this long is silent. Said once, so that health, the doctor, a diagnosis and a drill mean the same workers. */
+export const WORKER_SILENT_SECONDS = 20;
+
 /** One worker, as one look at the database found it. */
 export interface WorkerLook {
   id: string;

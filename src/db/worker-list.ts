@@ -1,4 +1,4 @@
-import { WORKER_SILENT_SECONDS } from './figures.js';
+import { WORKER_SILENT_SECONDS } from '../core/presence.js';
 import type { Prisma } from './prisma.js';
 import { HELD_LOCKS } from './workers.js';
 

@@ -67,7 +67,7 @@ describe('npm run doctor', () => {
     const { code, finding, output } = await examine(await serversOnly(database.url));
 
     expect(code).toBe(1);
-    expect(finding('workers')).toMatchObject({ level: 'problem', says: 'No worker was seen in the last 15 s.' });
+    expect(finding('workers')).toMatchObject({ level: 'problem', says: 'No worker was seen in the last 20 s.' });
     expect(finding('pipeline canary')).toMatchObject({
       level: 'problem',
       says: "Nobody polls for the workflow and activity tasks of 'canary'; what is submitted waits.",

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
 import { listOpenBreakers } from '../../db/breaker-list.js';
-import { readWorkersSeen, WORKER_SILENT_SECONDS } from '../../db/figures.js';
+import { WORKER_SILENT_SECONDS } from '../../core/presence.js';
+import { readWorkersSeen } from '../../db/figures.js';
 import type { ApiDeps, App } from '../app.js';
 import { type EngineHealth, within } from '../engine-health.js';
 import { problemResponse } from '../problem.js';

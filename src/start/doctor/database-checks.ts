@@ -1,15 +1,13 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { projectRoot } from '../../config.js';
+import { WORKER_SILENT_SECONDS } from '../../core/presence.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import { type Check, type Finding, messageOf, ok, type Patient, problem } from './check.js';
 import { clockFinding } from './clock.js';
 
 /** The oldest version that is tested. */
 const MIN_VERSION = 15;
-
-/** Workers say every five seconds that they are there. */
-const SILENT_SECONDS = 15;
 
 const DATABASE = 'database';
 
@@ -92,10 +90,10 @@ async function checkWorkers(patient: Patient): Promise<Finding> {
   const { names } = await one<{ names: string[] }>(
     patient,
     `SELECT coalesce(array_agg(name || ' on ' || host ORDER BY name), '{}') AS names FROM workers
-     WHERE stopped_at IS NULL AND seen_at > now() - interval '${SILENT_SECONDS} seconds'`,
+     WHERE stopped_at IS NULL AND seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds'`,
   );
   if (names.length > 0) return ok(`There: ${names.join(', ')}.`);
-  return problem(`No worker was seen in the last ${SILENT_SECONDS} s.`, 'Start workers with npm run worker.');
+  return problem(`No worker was seen in the last ${WORKER_SILENT_SECONDS} s.`, 'Start workers with npm run worker.');
 }
 
 async function one<Row extends pg.QueryResultRow>({ pool }: Patient, statement: string): Promise<Row> {

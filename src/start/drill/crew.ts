@@ -1,10 +1,11 @@
+import { WORKER_SILENT_SECONDS } from '../../core/presence.js';
 import { StartError } from '../start-error.js';
 import type { DrillDatabase, WorkerSeen } from './drill-database.js';
 import type { RoundKind } from './verdict.js';
 import { isFrozen, isWorkerProcess } from './worker-process.js';
 
-/** A worker of another machine says every five seconds that it is there; one of ours can be looked at. */
-const SILENT_MS = 15_000;
+/** Of a worker on another machine; one of ours can be looked at. */
+const SILENT_MS = WORKER_SILENT_SECONDS * 1_000;
 
 /** The workers that are there. A drill needs one to strike and one that takes over. */
 export async function assembleCrew(database: DrillDatabase, kind: RoundKind, host: string): Promise<WorkerSeen[]> {
