@@ -84,6 +84,8 @@ async function openInStorm(
   if (await isHeld(transaction, pipeline, failed)) return;
   await transaction.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`breaker:${pipeline.name}`]);
   if (await isHeld(transaction, pipeline, failed)) return;
+  // Most failures are alone: only where they are many enough are they weighed against what went well.
+  if ((await countFailures(transaction, pipeline.name, settings, failed)) < settings.failures) return;
   const sample = await readSample(transaction, pipeline.name, settings, failed);
   if (!opensBreaker(settings, sample)) return;
   const { failures, attempts } = sample;
@@ -94,6 +96,22 @@ async function openInStorm(
 async function isHeld(transaction: Sql, { name }: Pipeline, failed: Failed): Promise<boolean> {
   const holding = await findHolding(transaction, name, failed.stage);
   return holding.some((each) => each.class === failed.class);
+}
+
+export const FAILURES = `
+  SELECT 1 FROM attempts WHERE pipeline = $1 AND stage = $2 AND error_class = $3 AND result = 'error'
+    AND ended_at > now() - $4::float8 * interval '1 millisecond' LIMIT $5`;
+
+/** Of this class in the window, as far as it takes to open a breaker; an index of failures alone answers. */
+async function countFailures(
+  transaction: Sql,
+  pipeline: string,
+  { window, failures }: BreakerSettings,
+  failed: Failed,
+): Promise<number> {
+  const values = [pipeline, failed.stage, failed.class, msOf(window), failures];
+  const { rows } = await transaction.query(FAILURES, values);
+  return rows.length;
 }
 
 /** The latest attempts at the stage. What failed before the breaker last closed is over. Ordered by time and not by id: by

@@ -1,5 +1,7 @@
 import { listOpenBreakers } from './breaker-list.js';
+import { WORKER_SILENT_SECONDS } from '../core/presence.js';
 import type { Prisma } from './prisma.js';
+import { WORKER_DEATHS } from './retention.js';
 
 /** Figures of all items, read when they are asked for. */
 export interface Figures {
@@ -10,9 +12,6 @@ export interface Figures {
   undelivered: { channel: string; count: number }[];
   openBreakers: { pipeline: string; class: string }[];
 }
-
-/** Workers say every five seconds that they are there; one that has not for this long is silent. */
-export const WORKER_SILENT_SECONDS = 30;
 
 export async function readFigures(prisma: Prisma): Promise<Figures> {
   const [items, refusals, workers, undelivered, openBreakers] = await Promise.all([
@@ -46,7 +45,8 @@ export interface WorkersSeen {
 
 export async function readWorkersSeen(prisma: Prisma): Promise<WorkersSeen> {
   const [seen] = await prisma.$queryRaw<WorkersSeen[]>`
-    SELECT count(*)::int AS registered, COALESCE(sum(deaths), 0)::int AS deaths, (count(*) FILTER (
+    SELECT count(*)::int AS registered, (COALESCE(sum(deaths), 0)
+      + COALESCE((SELECT value FROM totals WHERE name = ${WORKER_DEATHS}), 0))::int AS deaths, (count(*) FILTER (
       WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND seen_at > now() - ${WORKER_SILENT_SECONDS} * interval '1 second'
     ))::int AS present FROM workers`;
   return seen ?? { registered: 0, present: 0, deaths: 0 };

@@ -42,7 +42,7 @@ function removedBy(pool: pg.Pool, kept: Kept, step: RetentionStep, rows: number)
     case 'idempotencyKeys':
       return remove({ table: 'idempotency_keys', isOld: `created_at < ${AGO}`, keptMs: IDEMPOTENCY_KEYS_MS });
     case 'workers':
-      return remove({ table: 'workers', isOld: GONE, keptMs: kept.workersMs });
+      return removeWorkers(pool, kept.workersMs, rows);
   }
 }
 
@@ -57,6 +57,24 @@ const SETTLED = `created_at < ${AGO} AND routed_at IS NOT NULL AND NOT EXISTS (
 /** A running task that still names its worker needs the row: it says that the worker is gone. */
 const GONE = `(stopped_at < ${AGO} OR died_at < ${AGO})
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.worker = old.id AND t.status = 'running')`;
+
+export const WORKER_DEATHS = 'worker_deaths';
+
+/** Their deaths stay counted. */
+async function removeWorkers(pool: pg.Pool, keptMs: number, rows: number): Promise<number> {
+  const { rows: removed } = await pool.query<{ count: number }>(
+    `WITH gone AS (
+       DELETE FROM workers WHERE ctid = ANY (ARRAY(SELECT ctid FROM workers old WHERE ${GONE} LIMIT $2 FOR UPDATE SKIP LOCKED))
+       RETURNING deaths
+     ), kept AS (
+       INSERT INTO totals (name, value) SELECT $3, sum(deaths) FROM gone HAVING sum(deaths) > 0
+       ON CONFLICT (name) DO UPDATE SET value = totals.value + excluded.value
+     )
+     SELECT count(*)::int FROM gone`,
+    [keptMs, rows, WORKER_DEATHS],
+  );
+  return removed[0]?.count ?? 0;
+}
 
 interface Old {
   table: string;

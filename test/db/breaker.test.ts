@@ -3,6 +3,7 @@ import type { BreakerSettings } from '../../src/core/breaker.js';
 import type { ErrorClass } from '../../src/core/error-class.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { Claimed } from '../../src/db/attempt.js';
+import { FAILURES } from '../../src/db/breaker-report.js';
 import { claimTask } from '../../src/db/claim.js';
 import { commitAttempt } from '../../src/db/commit.js';
 import { attemptsOf, taskOf } from '../support/facts.js';
@@ -135,6 +136,19 @@ describe('a breaker', () => {
     await Promise.all(claimed.map((each) => walk.fail(each)));
     expect(await breakerOf()).toMatchObject({ state: 'open' });
     expect(await eventsOf()).toHaveLength(1);
+  });
+
+  it('is looked for among failures alone, however much went well', async () => {
+    await spine.pool.query(
+      `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, result, error_class)
+       SELECT gen_random_uuid(), 'busy', 1, 'read', 1, 1, now(), CASE n % 1000 WHEN 0 THEN 'error' ELSE 'done' END,
+         CASE n % 1000 WHEN 0 THEN 'NETWORK_ERROR' END FROM generate_series(1, 20000) n`,
+    );
+    await spine.pool.query('ANALYZE attempts');
+    const values = ['busy', 'read', 'NETWORK_ERROR', 300_000, 5];
+    const { rows } = await spine.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${FAILURES}`, values);
+    expect(rows.map((each) => each['QUERY PLAN']).join('\n')).toContain('attempts_failed');
+    await spine.pool.query(`DELETE FROM attempts WHERE pipeline = 'busy'`);
   });
 
   it('is opened by spent tries as well', async () => {

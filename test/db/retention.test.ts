@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RETENTION_STEPS, type RetentionStep } from '../../src/core/jobs.js';
+import { readWorkersSeen } from '../../src/db/figures.js';
+import { createPrisma } from '../../src/db/prisma.js';
 import { retainBatch } from '../../src/db/retention.js';
 import { KEPT } from '../support/maintenance.js';
 import { byHand, openSpine, type Spine } from '../support/spine.js';
@@ -125,6 +127,17 @@ describe('retention', () => {
     const id = await event(40, 'delivered_at');
     await spine.pool.query('UPDATE outbox SET routed_at = NULL WHERE id = $1', [id]);
     expect(await retainAll('outbox')).toBe(0);
+  });
+
+  it('keeps counting the deaths of workers that it deletes', async () => {
+    const prisma = createPrisma(spine.limited);
+    await worker(8, 'died_at', 'killed-twice');
+    await spine.pool.query(`UPDATE workers SET deaths = 2 WHERE id = 'killed-twice'`);
+    const before = await readWorkersSeen(prisma);
+    expect(before.deaths).toBeGreaterThanOrEqual(2);
+    expect(await retainAll('workers')).toBe(1);
+    expect(await readWorkersSeen(prisma)).toMatchObject({ registered: before.registered - 1, deaths: before.deaths });
+    await prisma.$disconnect();
   });
 
   it('keeps a worker that is there, or that a running task still names', async () => {
