@@ -14,6 +14,9 @@ export interface SweepPage {
   isLast: boolean;
   totalStuck: number;
   reEnqueued: number;
+  /** Runs that Temporal had never heard of, begun as they should have been: nothing was rescued. Pages of earlier versions,
+   *  which histories hold, do not say. */
+  started?: number;
   permanentlyFailed: number;
   parked: number;
   /** Runs of items that had ended, asked to end as well. */

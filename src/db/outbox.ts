@@ -6,6 +6,7 @@ import { storableJson, storableText } from './parameters.js';
 export type EventKind =
   | 'item_exhausted'
   | 'item_parked'
+  | 'item_wedged'
   | 'breaker_opened'
   | 'breaker_closed'
   | 'no_worker'

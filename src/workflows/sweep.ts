@@ -28,7 +28,7 @@ export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts
     const total = noPage();
     let pages = 0;
     while (!total.isLast && !isTimeUp()) {
-      const rescuesLeft = Math.max(0, rescues - total.reEnqueued);
+      const rescuesLeft = Math.max(0, rescues - total.reEnqueued - (total.started ?? 0));
       const page = await inPhase(record, 'pages', () => sweepPage({ pipeline, startedAt, rescuesLeft }));
       addPage(total, page);
       pages += 1;
@@ -46,7 +46,8 @@ function note(record: JobRecord, total: SweepPage, pages: number): void {
 }
 
 function acted(page: SweepPage): number {
-  return page.totalStuck + page.reEnqueued + page.permanentlyFailed + page.parked + page.endedRuns + page.reported;
+  const { totalStuck, reEnqueued, started = 0, permanentlyFailed, parked, endedRuns, reported } = page;
+  return totalStuck + reEnqueued + started + permanentlyFailed + parked + endedRuns + reported;
 }
 
 function noPage(): SweepPage {
@@ -55,6 +56,7 @@ function noPage(): SweepPage {
     isLast: false,
     totalStuck: 0,
     reEnqueued: 0,
+    started: 0,
     permanentlyFailed: 0,
     parked: 0,
     endedRuns: 0,
@@ -70,6 +72,7 @@ function addPage(total: SweepPage, page: SweepPage): void {
   total.examined += page.examined;
   total.totalStuck += page.totalStuck;
   total.reEnqueued += page.reEnqueued;
+  total.started = (total.started ?? 0) + (page.started ?? 0);
   total.permanentlyFailed += page.permanentlyFailed;
   total.parked += page.parked;
   total.endedRuns += page.endedRuns;

@@ -40,7 +40,7 @@ describe('a sweep', () => {
         byStatus: { READING: 1 },
         byReason: { backlog: 1 },
       }),
-      pageOf({ examined: 3, isLast: true, byReason: {}, errors: ['item x: no such table'] }),
+      pageOf({ examined: 3, started: 1, isLast: true, byReason: {}, errors: ['item x: no such table'] }),
     ];
     const worker = await maintenance.work({
       async sweepPage(input) {
@@ -63,6 +63,7 @@ describe('a sweep', () => {
       examined: 103,
       totalStuck: 3,
       reEnqueued: 2,
+      started: 1,
       permanentlyFailed: 1,
       parked: 0,
       endedRuns: 0,

@@ -20,7 +20,7 @@ interface ItemDeps {
 }
 
 export interface Swept {
-  did: 'left' | 'reported' | 'rescued' | 'failed' | 'parked';
+  did: 'left' | 'reported' | 'started' | 'rescued' | 'failed' | 'parked';
   reason: Reason;
   /** False: its silence is meant, or somebody is at work on it. */
   isStuck: boolean;
@@ -72,6 +72,7 @@ async function carryOut(
   switch (decision.do) {
     case 'leave':
       if (reason === 'no_worker') await raiseNoWorker(pool, row, sentence);
+      if (reason === 'wedged') await raiseWedged(pool, row, sentence);
       return decision.reports ? 'reported' : 'left';
     case 'start': {
       const at = { state: row.facts.item.state, visit: row.visit, epoch: row.epoch };
@@ -81,7 +82,7 @@ async function carryOut(
         epoch: row.epoch,
         step: firstStepOf(pipeline, at),
       });
-      return 'rescued';
+      return 'started';
     }
     case 'restart':
       await rescueItem(pool, find, { ...request, isFree: decision.isFree });
@@ -100,6 +101,16 @@ async function raiseNoWorker(pool: pg.Pool, { facts }: StuckRow, sentence: strin
   const { pipeline } = facts.item;
   const hour = facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length);
   await raiseEvent(pool, { id: `no_worker:${pipeline}:${hour}`, kind: 'no_worker', pipeline, sentence });
+}
+
+/** Once for each run: it is the same one that fails again and again. */
+async function raiseWedged(pool: pg.Pool, { id, epoch, facts }: StuckRow, sentence: string): Promise<void> {
+  const { pipeline, state } = facts.item;
+  await raiseEvent(pool, {
+    id: `item_wedged:${id}:${String(epoch)}`,
+    kind: 'item_wedged',
+    ...{ pipeline, itemId: id, sentence, payload: { state } },
+  });
 }
 
 /** Whoever moved it, or writes it at this moment, was faster: it lives, and the next sweep looks again. */

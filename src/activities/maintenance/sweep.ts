@@ -1,12 +1,11 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { isAppError } from '../../core/errors.js';
-import { livingPollers } from '../../core/living-pollers.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { SweepActivities, SweepPage, SweepPageInput } from '../../core/sweep-page.js';
 import { takeStuck } from '../../db/stuck.js';
 import type { StuckRow } from '../../db/stuck-facts.js';
-import { findPresence } from '../../db/worker-presence.js';
+import { queueFactsOf } from '../../db/worker-presence.js';
 import type { Engine } from '../../ports/engine.js';
 import { tidyOpenRuns } from './open-runs.js';
 import { type SweepContext, sweepItem, type Swept } from './sweep-item.js';
@@ -63,13 +62,13 @@ interface Turn extends SweepDeps {
 
 async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   const { page, rescuesLeft } = turn;
-  const queue = await lookAtQueue(turn, turn.pipeline.name);
+  const queue = await queueFactsOf(turn.pool, await turn.engine.queue(turn.pipeline.name));
   const waiting = [...rows];
   let inHand = 0;
   async function lane(): Promise<void> {
     for (let row = waiting.shift(); row; row = waiting.shift()) {
       // What other lanes have in hand may become a rescue: two must not both take the last place.
-      const mayRescue = page.reEnqueued + inHand < rescuesLeft;
+      const mayRescue = page.reEnqueued + (page.started ?? 0) + inHand < rescuesLeft;
       inHand += 1;
       const swept = await isolated(turn, row, { queue, mayRescue }).finally(() => (inHand -= 1));
       if (swept) count(page, row, swept);
@@ -101,17 +100,9 @@ async function answers(engine: Engine): Promise<boolean> {
   );
 }
 
-async function lookAtQueue({ engine, pool }: SweepDeps, pipeline: string): Promise<SweepContext['queue']> {
-  const { pollers, backlog } = await engine.queue(pipeline);
-  const registered = await findPresence(
-    pool,
-    pollers.map((each) => each.identity),
-  );
-  return { pollers: livingPollers(pollers, registered, new Date()), backlog };
-}
-
 function count(page: SweepPage, { facts }: StuckRow, swept: Swept): void {
   if (swept.did === 'rescued') page.reEnqueued += 1;
+  if (swept.did === 'started') page.started = (page.started ?? 0) + 1;
   if (swept.did === 'failed') page.permanentlyFailed += 1;
   if (swept.did === 'parked') page.parked += 1;
   if (swept.did === 'reported') page.reported += 1;
@@ -124,15 +115,24 @@ function count(page: SweepPage, { facts }: StuckRow, swept: Swept): void {
 
 function emptyPage(): SweepPage {
   return {
-    ...{ examined: 0, isLast: false, totalStuck: 0, reEnqueued: 0, permanentlyFailed: 0, parked: 0, endedRuns: 0 },
+    ...{
+      examined: 0,
+      isLast: false,
+      totalStuck: 0,
+      reEnqueued: 0,
+      started: 0,
+      permanentlyFailed: 0,
+      parked: 0,
+      endedRuns: 0,
+    },
     ...{ reported: 0, stuckMsTotal: 0, byStatus: {}, byReason: {}, errors: [] },
   };
 }
 
 function logWhatWasDone(logger: Logger, { name }: Pipeline, page: SweepPage): void {
-  const { reEnqueued, permanentlyFailed, parked, endedRuns, reported, errors } = page;
-  if (reEnqueued + permanentlyFailed + parked + endedRuns + reported + errors.length === 0) return;
-  const counts = { reEnqueued, permanentlyFailed, parked, endedRuns, reported, errors };
+  const { reEnqueued, started = 0, permanentlyFailed, parked, endedRuns, reported, errors } = page;
+  if (reEnqueued + started + permanentlyFailed + parked + endedRuns + reported + errors.length === 0) return;
+  const counts = { reEnqueued, started, permanentlyFailed, parked, endedRuns, reported, errors };
   logger.warn({ pipeline: name, ...counts }, 'stuck items swept');
 }
 

@@ -110,7 +110,8 @@ describe('a sweep rescues', () => {
 
     await silence(id);
     engine.status = { is: 'gone', how: 'never_existed' };
-    expect(await sweep({ startedAt: later() })).toMatchObject({ reEnqueued: 1 });
+    expect(await sweep({ startedAt: later() })).toMatchObject({ reEnqueued: 0, started: 1 });
+    expect(await receiptsOf(spine.pool, id)).toHaveLength(1);
     expect(engine.started).toEqual([{ pipeline: pipeline.name, itemId: id, epoch: 2, step: { do: 'next' } }]);
     expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2, rescues: 1 });
   });
@@ -246,6 +247,11 @@ describe('a sweep leaves', () => {
   });
 });
 
+function wedged(id: string, epoch: number) {
+  const sentence = expect.stringContaining('no such type') as string;
+  return { id: `item_wedged:${id}:${String(epoch)}`, kind: 'item_wedged', owner: null, sentence };
+}
+
 describe('a sweep reports, at no cost to the item', () => {
   it.each<[string, (engine: FakeEngine) => void | Promise<void>]>([
     ['a backlog', () => undefined],
@@ -260,6 +266,19 @@ describe('a sweep reports, at no cost to the item', () => {
     await arrange(engine);
     expect(await sweep()).toMatchObject({ ...NOTHING, totalStuck: 1, reported: 1 });
     expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 1, rescues: 0, version: 1 });
+  });
+
+  it('a wedged run to operators, once for each run', async () => {
+    const { stuck, engine, sweep, find } = scene();
+    const id = await stuck();
+    engine.status = { is: 'alive', wedgedBy: 'no such type' };
+    await sweep();
+    await sweep({ startedAt: later() });
+    await rescueItem(spine.pool, find, { itemId: id, actor: ROOT });
+    await spine.pool.query(`UPDATE items SET started = true, beat_at = now() - interval '1 hour' WHERE id = $1`, [id]);
+    await sweep({ startedAt: later(2) });
+
+    expect(await eventsOf(spine.pool, id)).toMatchObject([1, 2].map((epoch) => wedged(id, epoch)));
   });
 
   it('a missing worker to operators, once an hour, also where the run is gone', async () => {
