@@ -25,6 +25,8 @@ const EVERY_MS = 10_000;
 /** Watches the janitor: recovery that has stopped would otherwise be noticed last. Any number of copies may run. */
 export function startSweepWatch(deps: SweepWatchDeps): SweepWatch {
   const since = performance.now();
+  let isOver = false;
+  let giveUp = (): void => undefined;
   const late = (): Promise<LateSweep[]> => findLate(deps, performance.now() - since);
   const loop = startLoop({
     everyMs: EVERY_MS,
@@ -32,10 +34,16 @@ export function startSweepWatch(deps: SweepWatchDeps): SweepWatch {
     logger: deps.logger,
     async turn() {
       await raiseLate(deps, await late());
-      await noteCounts(deps);
+      // A Temporal that hangs must not keep us from ending.
+      if (!isOver) await Promise.race([noteCounts(deps), new Promise<void>((resolve) => (giveUp = resolve))]);
     },
   });
-  return { late, stop: () => loop.stop() };
+  async function stop(): Promise<void> {
+    isOver = true;
+    giveUp();
+    await loop.stop();
+  }
+  return { late, stop };
 }
 
 async function findLate({ pool, schedules }: SweepWatchDeps, watchedMs: number): Promise<LateSweep[]> {

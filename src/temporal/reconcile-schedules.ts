@@ -32,9 +32,23 @@ async function reconcile(client: Client, row: ScheduleRow): Promise<void> {
   const schedule = client.schedule.getHandle(row.id);
   const there = (await unlessMissing(() => schedule.describe())) ?? (row.isOn ? await create(client, row) : null);
   if (!there) return;
-  // Only when there is a difference: an update writes the whole schedule, and could undo a pause of the same moment.
-  if (differs(there, row)) await schedule.update((before) => ({ ...before, ...optionsOf(row) }));
+  if (differs(there, row)) await update(client, row);
   await switchOnOrOff(schedule, there, row.isOn);
+}
+
+/** Writes the whole schedule, and only if nobody has changed it since it was read, which the SDK by itself does not ask for: a
+ *  pause of that moment would be undone. What comes too late is dropped by Temporal without a word, and made again by the
+ *  next turn. */
+async function update({ schedule: client }: Client, row: ScheduleRow): Promise<void> {
+  let conflictToken: Uint8Array | null = null;
+  const service = client.workflowService;
+  const updateSchedule = { value: (request: object) => service.updateSchedule({ ...request, conflictToken }) };
+  const workflowService = { value: Object.create(service, { updateSchedule }) as unknown };
+  const careful = Object.create(client, { workflowService }) as typeof client;
+  await careful.getHandle(row.id).update((before) => {
+    conflictToken = before.raw.conflictToken ?? null;
+    return { ...before, ...optionsOf(row) };
+  });
 }
 
 /** Null: it is as it should be. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { noteCounts, raiseLate, startSweepWatch } from '../../src/api/sweep-watch.js';
 import { beginJob, endJob } from '../../src/db/job-executions.js';
+import { gate } from '../support/barrier.js';
 import { openSpine, type Spine } from '../support/spine.js';
 import { until } from '../support/until.js';
 import { silent } from '../support/worker.js';
@@ -71,6 +72,22 @@ describe('the watch over the sweeps', () => {
     await swept(0);
     schedules.rows = schedules.rows.map((row) => ({ ...row, when: { every: '1h' as const } }));
     expect(await watch.late()).toEqual([]);
+    await watch.stop();
+  });
+});
+
+describe('a sweep watch that is asked to stop', () => {
+  it('does not wait for a Temporal that hangs', async () => {
+    const asked = gate();
+    const hanging = {
+      ...schedules,
+      find: () => {
+        asked.open();
+        return new Promise<never>(() => undefined);
+      },
+    };
+    const watch = startSweepWatch({ ...deps(), schedules: hanging });
+    await asked.opened;
     await watch.stop();
   });
 });

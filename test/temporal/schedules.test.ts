@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import type { ScheduleStatus } from '../../src/ports/schedules.js';
 import { reconcileSchedules } from '../../src/temporal/reconcile-schedules.js';
 import { createTemporalSchedules } from '../../src/temporal/schedules.js';
 import { gate } from '../support/barrier.js';
+import { startProxy } from '../support/proxy.js';
 import { type Maintenance, openMaintenance, pageOf, rowOf } from '../support/maintenance.js';
 import { until } from '../support/until.js';
 
@@ -85,6 +87,35 @@ describe('reconciling', () => {
     expect((await statusOf('paused')).paused).toEqual({ why: 'adam: the disk is full' });
     await schedules().resume('paused', 'adam: it is not');
     await untilStatus('it is resumed', 'paused', ({ paused }) => paused === null);
+  });
+
+  it('does not undo a pause of the moment in which it writes', async () => {
+    await reconcileSchedules(maintenance.client, [rowOf('raced')]);
+    const proxy = await startProxy(Number(inject('temporalAddress').split(':')[1]));
+    const connection = await Connection.connect({ address: `127.0.0.1:${String(proxy.port)}` });
+    onTestFinished(async () => {
+      await connection.close();
+      await proxy.close();
+    });
+    const client = new Client({ connection, namespace: maintenance.namespace });
+    const changed = [rowOf('raced', { when: { every: '3h' }, input: { pipeline: 'raced', rescues: 7_654 } })];
+    // Only what is written names the number.
+    const written = proxy.holdBack((request) => request.includes('7654'));
+    const writing = reconcileSchedules(client, changed);
+    await written;
+    await schedules().pause('raced', 'adam: looking');
+    proxy.heal();
+
+    await writing;
+    expect(await describeSchedule('raced')).toMatchObject({
+      action: { args: [{ rescues: 10 }] },
+      state: { paused: true, note: 'adam: looking' },
+    });
+    await reconcileSchedules(maintenance.client, changed);
+    expect(await describeSchedule('raced')).toMatchObject({
+      action: { args: [{ rescues: 7_654 }] },
+      state: { paused: true, note: 'adam: looking' },
+    });
   });
 
   it('pauses what is switched off, and resumes only its own pause', async () => {
