@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { projectRoot } from '../../src/config.js';
+import { historyOf } from '../support/history.js';
+import { type Maintenance, openMaintenance } from '../support/maintenance.js';
+
+let maintenance: Maintenance;
+beforeAll(async () => {
+  maintenance = await openMaintenance();
+});
+afterAll(() => maintenance.close());
+
+async function startWorker(...args: string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/start/worker.ts', ...args], {
+    cwd: projectRoot,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: {
+      ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'error', WORKER_NAME: 'janitor' },
+      ...{ DATABASE_URL: maintenance.url, TEMPORAL_ADDRESS: inject('temporalAddress') },
+      TEMPORAL_NAMESPACE: maintenance.namespace,
+    },
+  });
+  const [message] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown];
+  expect(message).toEqual({ ready: true });
+  return child;
+}
+
+it('a worker that was told to sweeps as well, where no API does, and lets go when asked to stop', async () => {
+  const child = await startWorker('--maintenance', '--pipelines', 'canary');
+
+  const workflowId = await maintenance.play('sweep', { pipeline: 'canary', rescues: 10 });
+
+  expect(await maintenance.jobs('sweep-canary')).toMatchObject([{ status: 'completed', errors: [] }]);
+  const { json } = await historyOf(maintenance.client, { workflowId });
+  const identities = JSON.stringify(json).match(/janitor@[^:"]+:\d+/g) ?? [];
+  expect([...new Set(identities)]).toEqual([expect.stringMatching(new RegExp(`:${String(child.pid)}$`))]);
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
+it('names the pipelines there are to one that was told of another', async () => {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/start/worker.ts', '--pipelines', 'unheard'], {
+    cwd: projectRoot,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
+  expect(await once(child, 'close')).toEqual([1, null]);
+  expect(said).toBe('cannot start: no pipeline unheard; there are canary\n');
+});
