@@ -9,24 +9,24 @@ const WEDGED_FAILURES = 2;
 /** Events at the end of a history that are looked through for failures: several of them, with the wakes that came between. */
 const LATEST_EVENTS = 50;
 
-const { EventType, PendingWorkflowTaskState } = proto.temporal.api.enums.v1;
+/** The history of a run whose first workflow task is under way, or still waits: nothing of it can have failed. */
+const FIRST_EVENTS = 3;
+
+const { EventType } = proto.temporal.api.enums.v1;
 type PendingTask = proto.temporal.api.workflow.v1.IPendingWorkflowTaskInfo;
 
 export async function describeRun(client: Client, run: RunRef): Promise<RunStatus> {
   try {
-    const { status, raw } = await client.workflow.getHandle(workflowIdOf(run)).describe();
+    const { status, raw, historyLength } = await client.workflow.getHandle(workflowIdOf(run)).describe();
     if (status.name !== 'RUNNING') return { is: 'gone', how: status.name.toLowerCase() };
     const task = raw.pendingWorkflowTask;
-    return { is: 'alive', wedgedBy: task && isInDoubt(task) ? await failureOf(client, run, task) : null };
+    // Most that wait in a backlog are at their first task, and not worth a second question.
+    const mayFail = task && historyLength > FIRST_EVENTS;
+    return { is: 'alive', wedgedBy: mayFail ? await failureOf(client, run, task) : null };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { is: 'gone', how: 'never_existed' };
     throw error;
   }
-}
-
-/** One that waits for its first try, as most do, is not worth a second question. */
-function isInDoubt({ attempt, state }: PendingTask): boolean {
-  return (attempt ?? 0) > 1 || state === PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_STARTED;
 }
 
 /** Why the run's workflow tasks fail again and again. Null: they do not, or they time out instead, for want of a worker that

@@ -10,6 +10,9 @@ import { untilAborted, useStack } from '../support/worker.js';
 
 const stack = useStack();
 
+/** Over some seconds: its task fails, is made anew and waits for a worker in between. */
+const LOOKS = 150;
+
 it('a run that fails again and again is wedged, though each wake makes its task a new one', async () => {
   const codePath = join(tmpdir(), `unstuck-unfit-${String(process.pid)}.js`);
   onTestFinished(() => rmSync(codePath, { force: true }));
@@ -24,13 +27,17 @@ it('a run that fails again and again is wedged, though each wake makes its task 
   await fit.stop();
   await line.work({ codePath });
 
+  const wedgedBy = async (): Promise<string | false | null> => {
+    const look = await stack.engine.describe(run);
+    return look.is === 'alive' && look.wedgedBy;
+  };
   // More often than a task that fails could be tried for the third time.
   const waking = setInterval(() => void stack.engine.wake(run), 500);
   onTestFinished(() => clearInterval(waking));
-  const wedged = await until('it is wedged', async () => {
-    const look = await stack.engine.describe(run);
-    return look.is === 'alive' && look.wedgedBy;
-  });
-
+  const wedged = await until('it is wedged', wedgedBy);
   expect(wedged).toMatch(/nondeterminism/i);
+
+  const looks: unknown[] = [];
+  await until('it was looked at often', async () => looks.push(await wedgedBy()) >= LOOKS);
+  expect(new Set(looks)).toEqual(new Set([wedged]));
 });
