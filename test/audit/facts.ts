@@ -32,22 +32,34 @@ export interface MoveFact {
   trigger: string;
 }
 
+/** As of one moment: what moves meanwhile would look broken. */
 export async function readFacts(pool: pg.Pool, owner: string): Promise<Facts> {
-  const items = await pool.query<ItemFact>(
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    return await readAll(client, owner);
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+}
+
+async function readAll(sql: pg.ClientBase, owner: string): Promise<Facts> {
+  const items = await sql.query<ItemFact>(
     `SELECT id, state, version, created_at AS "createdAt", ended_at AS "endedAt" FROM items WHERE owner = $1`,
     [owner],
   );
-  const effects = await pool.query<EffectFact>(
+  const effects = await sql.query<EffectFact>(
     `SELECT e.item_id AS "itemId", e.visit, e.stage, e.unit, count(*)::int FROM canary_effects e
      JOIN items i ON i.id = e.item_id WHERE i.owner = $1 GROUP BY 1, 2, 3, 4`,
     [owner],
   );
-  const moves = await pool.query<MoveFact>(
+  const moves = await sql.query<MoveFact>(
     `SELECT a.item_id AS "itemId", a.version, a.from_state AS from, a.to_state AS to, a.trigger FROM audit a
      JOIN items i ON i.id = a.item_id WHERE i.owner = $1 ORDER BY a.id`,
     [owner],
   );
-  const decisions = await pool.query<{ itemId: string; count: number }>(
+  const decisions = await sql.query<{ itemId: string; count: number }>(
     `SELECT d.item_id AS "itemId", count(*)::int FROM decisions d
      JOIN items i ON i.id = d.item_id WHERE i.owner = $1 GROUP BY 1`,
     [owner],
