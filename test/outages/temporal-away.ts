@@ -21,7 +21,7 @@ export interface OutageReport extends AfterOutage {
   doneAfterMs: number;
 }
 
-/** Where an item is when Temporal goes: in a stage that outlasts the outage; in one that ends meanwhile, so that it is then
+/** Where an item is when Temporal goes: in a stage that the outage interrupts; in one that ends meanwhile, so that it is then
  *  between two stages; in a fan-out; waiting for its owner; not even submitted. */
 const KINDS = ['inStage', 'between', 'spread', 'awaiting', 'submitted'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -29,8 +29,11 @@ export type Kind = (typeof KINDS)[number];
 /** Enough for a checkpoint or two before Temporal goes. */
 const HEAD_START_MS = 2_500;
 
-/** How long one stage goes on after the outage if it is not run again. */
-const REST_MS = 4_000;
+/** Longer than the SDK lets a stage go on whose beats nobody takes: some seconds more than its heartbeat timeout, up to twenty. */
+const LONG_MS = 30_000;
+
+/** Ends while Temporal is away. */
+const BETWEEN_MS = 5_000;
 
 const DONE_WITHIN_MS = 120_000;
 
@@ -38,11 +41,10 @@ const DONE_WITHIN_MS = 120_000;
 export async function keepTemporalAway(installation: Installation, options: OutageOptions): Promise<OutageReport> {
   const { awayMs, items, say } = options;
   const caller = await callerOf(installation, 'ada');
-  const longMs = HEAD_START_MS + awayMs + REST_MS;
   const some = (canary: object) => Promise.all(Array.from({ length: items }, () => caller.submit(canary)));
   const ids: Record<Kind, string[]> = {
-    inStage: await some({ stageMs: [0, longMs, 0] }),
-    between: await some({ stageMs: [0, HEAD_START_MS + 2_000, 0] }),
+    inStage: await some({ stageMs: [0, LONG_MS, 0] }),
+    between: [],
     spread: await some({ stageMs: [2_000, 0, 0], units: 12 }),
     awaiting: await some({ decision: true }),
     submitted: [],
@@ -52,6 +54,11 @@ export async function keepTemporalAway(installation: Installation, options: Outa
     const kept = await Promise.all(ids.inStage.map((id) => checkpointOf(installation.pool, id)));
     const done = await Promise.all(ids.spread.map((id) => effectsOf(installation.pool, id)));
     return kept.every((ms) => ms >= HEAD_START_MS - 1_000) && done.every((effects) => effects.length > 1);
+  });
+  ids.between = await some({ stageMs: [0, BETWEEN_MS, 0] });
+  await until('the last ones are in their stage', async () => {
+    const done = await Promise.all(ids.between.map((id) => effectsOf(installation.pool, id)));
+    return done.every((effects) => effects.length === 1);
   });
 
   await installation.takeAway('temporal');
@@ -70,7 +77,7 @@ export async function keepTemporalAway(installation: Installation, options: Outa
     say(`Temporal may come back after ${String(backAt - goneAt)} ms; health said ${health}`);
     const everybody = Object.values(ids).flat();
     await Promise.all(everybody.map((id) => caller.reaches(id, 'DONE', DONE_WITHIN_MS)));
-    const after = await auditOutage(installation.pool, { everybody, longOnes: ids.inStage, longMs, finished });
+    const after = await auditOutage(installation.pool, { everybody, longOnes: ids.inStage, longMs: LONG_MS, finished });
     return { awayMs: backAt - goneAt, health, reasons, doneAfterMs: Date.now() - backAt, ...after };
   } finally {
     installation.release('temporal');
