@@ -108,14 +108,15 @@ async function countCrash(
   return 'poison';
 }
 
-/** What the watcher knew of the worker's death is when it was seen; of one that fell silent, this claim is the first to know.
+/** What the watcher knew of the worker's death is when it was seen; of one that fell silent, this claim is the first to know. The
+ *  death may have been seen while this transaction waited for a lock: then its own time, which is when it began, is the earlier one.
  *  It may have to wait still, as a suspect or for a breaker: the claim that is granted completes the receipt. */
 const RECEIPT = `
        INSERT INTO receipts (item_id, pipeline, state, visit, epoch, stage, unit, reason, sentence, last_sign_at, seen_at, acted_at,
          stages_again, actor, actor_type, result)
        SELECT t.item_id, $9, $10::text, t.visit, $11::int, t.stage, t.unit,
          CASE WHEN COALESCE(w.seen_gone_at, w.died_at) IS NULL THEN 'silent_worker' ELSE 'worker_died' END, $7,
-         COALESCE(t.beat_at, t.started_at, now()), COALESCE(w.seen_gone_at, w.died_at, now()), now(),
+         COALESCE(t.beat_at, t.started_at, now()), least(COALESCE(w.seen_gone_at, w.died_at), now()), now(),
          ARRAY[t.stage], 'system', 'system', $12::text
        FROM task t LEFT JOIN workers w ON w.id = t.worker`;
 

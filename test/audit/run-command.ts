@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { type Installation, startInstallation } from '../support/installation.js';
 
 export interface Judged {
@@ -18,8 +19,7 @@ export function runCommand(
   judge(settings, campaign).then(
     (passed) => process.exit(passed ? 0 : 1),
     (error: unknown) => {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      say(JSON.stringify({ passed: false, error: text }));
+      say(JSON.stringify({ passed: false, error: inspect(error) }));
       process.exit(1);
     },
   );

@@ -30,6 +30,7 @@ export interface ChaosReport extends Audit {
   exhausted: number;
   poison: number;
   errorTries: Record<string, number>;
+  mostErrors: number;
   mostCrashes: number;
   passed: boolean;
 }
@@ -63,6 +64,7 @@ export async function auditChaos(chaos: Chaos): Promise<ChaosReport> {
     errorTries: countsOf(
       recovery.attempts.filter(({ result }) => result === 'error').map(({ errorClass }) => String(errorClass)),
     ),
+    mostErrors: Math.max(0, ...recovery.tasks.map(({ errors }) => errors)),
     mostCrashes: Math.max(0, ...recovery.tasks.map(({ crashes }) => crashes)),
     passed:
       audit.isClean &&
@@ -126,7 +128,7 @@ export function tableOf(report: ChaosReport): string {
     ...linesOf(report),
     `the last item ended ${last}; receipts: ${said(report.receipts)}`,
     `${String(rescues)} rescues, ${String(exhausted)} exhausted, ${String(poison)} poison; error tries spent: ` +
-      `${said(report.errorTries)}; at most ${String(report.mostCrashes)} crashes of a task`,
+      `${said(report.errorTries)}; at most ${String(report.mostErrors)} of its three and ${String(report.mostCrashes)} crashes of a task`,
     `${String(recovery.length)} findings among recoveries and receipts, ${String(unexplained.length)} crashes without a fault, ` +
       `${String(differences.length)} differences between API and database`,
     ...[...recovery, ...unexplained, ...differences].slice(0, LINES_SHOWN).map((each) => `  ${each}`),

@@ -140,6 +140,22 @@ describe('the receipt of a recovery by the next claim', () => {
     expect(receipt?.detectMs).toBeLessThan(receipt?.silentMs ?? 0);
   });
 
+  it('is not seen after it is acted on, though the watcher saw the death after the claim began', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    const worker = { id: `dying-${id}`, name: 'dying', host: 'here', pid: 1, build: '1', pipelines: ['straight'] };
+    await registerWorker(spine.pool, worker);
+    await hand.claimed(id, { worker: worker.id });
+    await silentFor(id, 1);
+    // Later than the claim's transaction begins, as when it waits for a lock meanwhile.
+    await spine.pool.query(`UPDATE workers SET seen_gone_at = now() + interval '1 minute' WHERE id = $1`, [worker.id]);
+    await hand.claimed(id, { worker: 'healthy' });
+
+    const [receipt] = await receiptsOf(spine.pool, id);
+    expect(receipt).toMatchObject({ reason: 'worker_died', result: 'moving' });
+    expect(receipt?.detectMs).toBeLessThanOrEqual(receipt?.silentMs ?? 0);
+  });
+
   it('waits with a suspect until a worker runs it alone', async () => {
     const hand = byHand(spine.pool, straight);
     const other = await hand.make();
