@@ -112,13 +112,35 @@ async function deliver(
     return;
   }
   try {
-    await channel.deliver(delivery.notice, AbortSignal.any([stopping, AbortSignal.timeout(policy.timeoutMs)]));
+    await withinTime(stopping, policy.timeoutMs, (signal) => channel.deliver(delivery.notice, signal));
   } catch (error) {
     await fail(deps, delivery, error);
     return;
   }
   deps.metrics.deliveries.inc({ channel: delivery.channel, result: 'delivered' });
   await persist(deps, stopping, () => markDelivered(pool, delivery));
+}
+
+/** A timer of our own: Node 20 collects a signal made of `AbortSignal.timeout` while somebody waits for it, and it never comes. */
+async function withinTime(
+  stopping: AbortSignal,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const limit = new AbortController();
+  const stop = (): void => limit.abort(stopping.reason);
+  const timer = setTimeout(
+    () => limit.abort(new DOMException(`no answer within ${String(ms)} ms`, 'TimeoutError')),
+    ms,
+  );
+  stopping.addEventListener('abort', stop);
+  if (stopping.aborted) stop();
+  try {
+    await work(limit.signal);
+  } finally {
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', stop);
+  }
 }
 
 /** A failure that can't be written down needs no care: the lease ends, and it is tried again. */

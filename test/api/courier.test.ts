@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -15,6 +17,12 @@ import { type Receiver, startReceiver } from '../adapters/receiver.js';
 import { PATIENT } from '../ports/notifier-contract.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
+
+/** The collector, as `--expose-gc` would give it. */
+function exposeGc(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const silent = pino({ level: 'silent' });
@@ -248,6 +256,26 @@ describe('a receiver', () => {
       failed: false,
       last_error: 'the receiver did not answer in time',
     });
+  });
+
+  it('that hangs costs no more when memory is collected meanwhile', async () => {
+    const collect = exposeGc();
+    const hanging: Notifier = {
+      reaches: () => true,
+      async deliver(_notice, signal) {
+        const over = new Promise<never>((_, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('cut off')));
+        });
+        setImmediate(collect);
+        await over;
+      },
+    };
+    const deps = depsOf({ webhook: hanging }, { policy: { ...policy, timeoutMs: 200 } });
+    const id = await routed(deps);
+
+    await deliverDue(deps, 'webhook', new AbortController().signal);
+
+    expect(await deliveryOf(id, 'webhook')).toMatchObject({ tries: 1, last_error: 'cut off' });
   });
 
   it('that hangs does not delay the others', async () => {
