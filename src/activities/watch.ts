@@ -97,7 +97,8 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
   context.cancelled.catch((error: unknown) => {
     if (!(error instanceof CancelledFailure)) return;
     const settled = settledOf(error, deps.beats);
-    if (settled.as === 'released') released.abort();
+    // Where Temporal was away the database may be too: what is done waits for it, and its fence decides whether it still may.
+    if (settled.as === 'released' && !isLostSight(error)) released.abort();
     abort(settled);
   });
 

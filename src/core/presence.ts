@@ -60,11 +60,17 @@ function isGoneFor(ms: number, since: Date | null | undefined, now: Date): boole
  *  it has been silent here for three quarters, and who lives has not. */
 const LIVING_SHARE = 0.75;
 
+/** What the row and the locks say of an attempt that never ended. */
+export interface LastSign {
+  isHeld: boolean;
+  silentMs: number;
+  /** Since it was claimed. */
+  ranMs: number;
+}
+
 /** Whether an attempt that Temporal has given up is alive all the same: its process holds its lock and beats its row. Then
- *  Temporal was away or out of its reach, and nothing that the stage did. */
-export function isAliveWithoutEngine(
-  { isHeld, silentMs }: { isHeld: boolean; silentMs: number },
-  beatsMs: number,
-): boolean {
-  return isHeld && silentMs < LIVING_SHARE * beatsMs;
+ *  Temporal was away or out of its reach, and nothing that the stage did. One that Temporal gave up before a heartbeat could be
+ *  missed has ended without being able to say so: that must count, or it would be repeated for ever. */
+export function isAliveWithoutEngine({ isHeld, silentMs, ranMs }: LastSign, beatsMs: number): boolean {
+  return isHeld && ranMs >= beatsMs && silentMs < LIVING_SHARE * beatsMs;
 }

@@ -1,7 +1,7 @@
 import { beatsMsOf } from '../core/diagnosis.js';
-import { exhaustedState } from '../core/machine.js';
+import { exhaustedState, findStage } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
-import { isAliveWithoutEngine } from '../core/presence.js';
+import { isAliveWithoutEngine, type LastSign } from '../core/presence.js';
 import type { Sql } from '../ports/sql.js';
 import { type Attempt, taskKey } from './attempt.js';
 import { raiseExhausted } from './exhausted-event.js';
@@ -43,20 +43,19 @@ export interface Found {
 
 /** The previous attempt never ended. What became of it is asked before anything is held against it. */
 export async function endUnended(transaction: Sql, pipeline: Pipeline, found: Found): Promise<TaskRow | 'poison'> {
-  const sign = await lastSignOf(transaction, found.attempt);
-  const beatsMs = beatsMsOf(pipeline, found.attempt.state, found.attempt.stage);
-  return sign && isAliveWithoutEngine(sign, beatsMs)
+  const { state, stage } = found.attempt;
+  // A short stage beats no row: nothing tells a frozen one from one that lives.
+  const sign = findStage(pipeline, stage)?.row.short ? undefined : await lastSignOf(transaction, found.attempt);
+  return sign && isAliveWithoutEngine(sign, beatsMsOf(pipeline, state, stage))
     ? takeOver(transaction, pipeline, found)
     : countCrash(transaction, pipeline, found);
 }
 
 /** Of the attempt that holds the task: when its row was beaten, and whether its process holds its lock. */
-async function lastSignOf(
-  transaction: Sql,
-  attempt: Attempt,
-): Promise<{ isHeld: boolean; silentMs: number } | undefined> {
-  const { rows } = await transaction.query<{ isHeld: boolean; silentMs: number }>(
+async function lastSignOf(transaction: Sql, attempt: Attempt): Promise<LastSign | undefined> {
+  const { rows } = await transaction.query<LastSign>(
     `SELECT extract(epoch FROM now() - t.beat_at)::float8 * 1000 AS "silentMs",
+       extract(epoch FROM now() - t.started_at)::float8 * 1000 AS "ranMs",
        w.seen_gone_at IS NULL AND w.died_at IS NULL AND w.lock_key IN (${HELD_LOCKS}) AS "isHeld"
      FROM tasks t JOIN workers w ON w.id = t.worker
      WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $3 AND t.unit = $4`,
@@ -144,19 +143,20 @@ async function endPoisoned(
 
 /** Who died beside it need not be suspected any longer: those deaths are explained, and only they are forgiven. A death that its
  *  neighbour's next claim has yet to count makes no suspect by itself. Rows that somebody writes at this moment are passed over,
- *  for we hold another item's locks; such a one takes its turn as before. */
+ *  for we hold another item's locks; such a one takes its turn as before. A death that two such items shared with it is forgiven
+ *  twice: never below none. */
 const CLEAR_NEIGHBOURS = `
   WITH mine AS (
-    SELECT worker, started_at FROM attempts
+    SELECT worker, started_at, ended_at FROM attempts
     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 AND result = 'crash'
   ), shared AS (
-    SELECT item_id, visit, stage, unit, count(*) AS deaths FROM attempts
-    WHERE result = 'crash' AND worker IN (SELECT worker FROM mine) AND ended_at >= (SELECT min(started_at) FROM mine)
-      AND item_id <> $1
-    GROUP BY item_id, visit, stage, unit
+    SELECT a.item_id, a.visit, a.stage, a.unit, count(DISTINCT a.id) AS deaths
+    FROM attempts a JOIN mine m ON m.worker = a.worker AND a.started_at <= m.ended_at AND a.ended_at >= m.started_at
+    WHERE a.result = 'crash' AND a.ended_at >= (SELECT min(started_at) FROM mine) AND a.item_id <> $1
+    GROUP BY a.item_id, a.visit, a.stage, a.unit
   ), neighbour AS (
-    SELECT t.item_id, t.visit, t.stage, t.unit, t.crashes - s.deaths AS unexplained
-    FROM tasks t JOIN shared s USING (item_id, visit, stage, unit)
+    SELECT t.item_id, t.visit, t.stage, t.unit, greatest(0, t.crashes - s.deaths) AS unexplained
+    FROM tasks t JOIN shared s USING (item_id, visit, stage, unit) JOIN items i ON i.id = t.item_id AND i.ended_at IS NULL
     WHERE t.status IN ('waiting', 'running') FOR UPDATE OF t SKIP LOCKED
   )
   UPDATE tasks t SET crashes = n.unexplained, sole_crashes = least(t.sole_crashes, n.unexplained),

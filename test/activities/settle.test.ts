@@ -1,6 +1,7 @@
+import { ApplicationFailure } from '@temporalio/common';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunRef } from '../../src/core/run.js';
+import { type RunRef, workflowIdOf } from '../../src/core/run.js';
 import { createPool } from '../../src/db/client.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import type { AnyStage } from '../../src/ports/stage.js';
@@ -62,6 +63,16 @@ async function walk(script: Script): Promise<RunRef> {
   return run;
 }
 
+/** Ends the attempt in Temporal, which gives it to nobody else for an hour. */
+async function giveUp({ itemId }: RunRef): Promise<void> {
+  const { rows } = await stack.pool.query<{ token: Buffer }>(
+    `SELECT token FROM tasks WHERE item_id = $1 AND status = 'running'`,
+    [itemId],
+  );
+  const failure = ApplicationFailure.create({ message: 'given up', nextRetryDelay: '1h' });
+  await stack.temporal.client.activity.fail(rows[0]?.token ?? Buffer.alloc(0), failure);
+}
+
 /** Done, each stage once, and nothing held against it. */
 async function unharmed(run: RunRef): Promise<void> {
   expect(await itemOf(stack.pool, run.itemId)).toMatchObject({ state: 'DONE' });
@@ -84,6 +95,25 @@ describe('finished work', () => {
 
     expect(await line.closed(run)).toBe('final');
     await unharmed(run);
+  });
+
+  it('is committed though Temporal gave its attempt up while the database was away, if nobody has taken the task', async () => {
+    let signal: AbortSignal | undefined;
+    const run = await line.start({
+      async work(context) {
+        wire.cut();
+        ({ signal } = context);
+        return leave(context);
+      },
+    });
+    await until('the work is done', () => signal);
+    await giveUp(run);
+    await until('the attempt has heard of it', () => signal?.aborted);
+    wire.heal();
+
+    await until('it is committed', async () => (await effectsOf(stack.pool, run.itemId)).length > 0);
+    expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['work done']);
+    await stack.temporal.client.workflow.getHandle(workflowIdOf(run)).terminate();
   });
 
   it('is not done again when the answer to its commit was lost', async () => {

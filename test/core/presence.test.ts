@@ -207,9 +207,10 @@ describe('a session that watches several', () => {
 
 describe('an attempt that Temporal has given up', () => {
   it.each([
-    { isHeld: true, silentMs: 1_100, lives: true },
-    { isHeld: true, silentMs: 1_500, lives: false },
-    { isHeld: false, silentMs: 10, lives: false },
+    { isHeld: true, silentMs: 1_100, ranMs: 2_000, lives: true },
+    { isHeld: true, silentMs: 1_100, ranMs: 1_999, lives: false },
+    { isHeld: true, silentMs: 1_500, ranMs: 9_000, lives: false },
+    { isHeld: false, silentMs: 10, ranMs: 9_000, lives: false },
   ])('lives if its process holds its lock and beats its row: %o', ({ lives, ...sign }) => {
     expect(isAliveWithoutEngine(sign, 2_000)).toBe(lives);
   });

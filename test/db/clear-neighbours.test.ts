@@ -62,6 +62,20 @@ describe('when an item is found to be poison', () => {
     await condemn(second, 'second');
   });
 
+  it('deaths that it shared with two of them are forgiven, and never more than there were', async () => {
+    const [first, second, neighbour] = [await hand.make(), await hand.make(), await hand.make()];
+    await dieTogether('three-1', first, second, neighbour);
+    await dieTogether('three-2', first, second, neighbour);
+    await hand.claimed(neighbour, { worker: 'three-3' });
+    await condemn(first, 'first-of-two');
+    await dieTogether('second-of-two', second);
+    await condemn(second, 'second-of-two');
+
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, soleCrashes: 0 });
+    // What has ended keeps its counts.
+    expect((await taskOf(spine.pool, first, 'read')).crashes).toBe(5);
+  });
+
   it('a neighbour that is being written at that moment is passed over, and waits for nobody', async () => {
     const [poison, neighbour] = [await hand.make(), await hand.make()];
     await dieTogether('near-1', poison, neighbour);

@@ -1,10 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Pipeline } from '../../src/core/pipeline.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { openSession, type Session } from '../../src/db/session.js';
 import { lockWorker, registerWorker } from '../../src/db/workers.js';
-import { attemptsOf, effectsOf, taskOf } from '../support/facts.js';
+import { attemptsOf, effectsOf, taskOf, tasksOf } from '../support/facts.js';
 import { byHand, useSpine } from '../support/spine.js';
-import { straight } from '../support/tables.js';
+import { brief, straight } from '../support/tables.js';
 
 const spine = useSpine();
 
@@ -25,10 +26,13 @@ describe('a task that is claimed while the attempt before lives', () => {
     ]);
   }
 
-  async function held(worker: string) {
-    const hand = byHand(spine.pool, straight);
+  /** Claimed as long ago as it takes Temporal to miss a heartbeat. */
+  async function held(worker: string, pipeline: Pipeline = straight) {
+    const hand = byHand(spine.pool, pipeline);
     const id = await hand.make();
-    return { hand, id, before: await hand.claimed(id, { worker }) };
+    const before = await hand.claimed(id, { worker });
+    await spine.pool.query(`UPDATE tasks SET started_at = now() - interval '5 seconds' WHERE item_id = $1`, [id]);
+    return { hand, id, before };
   }
 
   it('is taken from it at no cost: Temporal was away, and the stage did nothing', async () => {
@@ -55,6 +59,25 @@ describe('a task that is claimed while the attempt before lives', () => {
     await hand.claimed(id, { worker: 'other' });
 
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 1 });
+  });
+
+  it('is a crash if it was given up before a heartbeat could be missed, or it would be repeated for ever', async () => {
+    await present('quick');
+    const { hand, id } = await held('quick');
+    await spine.pool.query('UPDATE tasks SET started_at = now() WHERE item_id = $1', [id]);
+
+    await hand.claimed(id, { worker: 'other' });
+
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 1 });
+  });
+
+  it('is a crash if the stage is short, whose row nobody beats', async () => {
+    await present('short-lived');
+    const { hand, id } = await held('short-lived', brief);
+
+    await hand.claimed(id, { worker: 'other' });
+
+    expect((await tasksOf(spine.pool, id))[0]).toMatchObject({ crashes: 1 });
   });
 
   it('is a crash if the lock is gone, however young the last beat', async () => {
