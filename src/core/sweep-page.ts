@@ -32,6 +32,25 @@ export interface SweepPage {
   errors: string[];
 }
 
+/** Nothing seen, nothing done yet. */
+export function emptyPage(): SweepPage {
+  return {
+    examined: 0,
+    isLast: false,
+    totalStuck: 0,
+    reEnqueued: 0,
+    started: 0,
+    permanentlyFailed: 0,
+    parked: 0,
+    endedRuns: 0,
+    reported: 0,
+    stuckMsTotal: 0,
+    byStatus: {},
+    byReason: {},
+    errors: [],
+  };
+}
+
 export interface SweepActivities {
   sweepPage(input: SweepPageInput): Promise<SweepPage>;
 }

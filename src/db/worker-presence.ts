@@ -22,7 +22,8 @@ export async function findPresence(
   ids: readonly string[],
 ): Promise<Map<string, { isPresent: boolean }>> {
   const { rows } = await pool.query<{ id: string; isPresent: boolean }>(
-    `SELECT id, COALESCE(stopped_at, seen_gone_at, died_at) IS NULL AND seen_at > now() - ${String(WORKER_SILENT_SECONDS)} * interval '1 second' AS "isPresent"
+    `SELECT id, COALESCE(stopped_at, seen_gone_at, died_at) IS NULL
+       AND seen_at > now() - ${String(WORKER_SILENT_SECONDS)} * interval '1 second' AS "isPresent"
      FROM workers WHERE id = ANY ($1::text[])`,
     [ids],
   );

@@ -26,7 +26,8 @@ const BODY_LIMIT_BYTES = 1_048_576;
 /** A loop that is late by half a second on average makes every answer at least that late. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
 
-/** Serves until `stop` is aborted, and a little longer where it is told to; then lets what is in flight end. Neither Postgres nor Temporal must be there. */
+/** Serves until `stop` is aborted, and a little longer where it is told to; then lets what is in flight end. Neither Postgres nor
+ *  Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const { databaseUrl, directUrl, temporalAddress, auth } = neededOf(config);
   const logger = createLogger({ name: 'api', level: config.logLevel });

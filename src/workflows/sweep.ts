@@ -1,7 +1,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { JobFacts } from '../core/jobs.js';
 import { sweepIdOf } from '../core/schedules.js';
-import type { SweepActivities, SweepPage } from '../core/sweep-page.js';
+import { emptyPage, type SweepActivities, type SweepPage } from '../core/sweep-page.js';
 import { inPhase, type JobRecord, runJob } from './job.js';
 
 export interface SweepInput {
@@ -25,7 +25,7 @@ const ERRORS_KEPT = 20;
 /** Turns page after page until the last. What each page examined is stamped, so one that is cut short goes on next time. */
 export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts | null> {
   return runJob(sweepIdOf(pipeline), async ({ record, startedAt, isTimeUp }) => {
-    const total = noPage();
+    const total = emptyPage();
     let pages = 0;
     while (!total.isLast && !isTimeUp()) {
       const rescuesLeft = Math.max(0, rescues - total.reEnqueued - (total.started ?? 0));
@@ -48,24 +48,6 @@ function note(record: JobRecord, total: SweepPage, pages: number): void {
 function acted(page: SweepPage): number {
   const { totalStuck, reEnqueued, started = 0, permanentlyFailed, parked, endedRuns, reported } = page;
   return totalStuck + reEnqueued + started + permanentlyFailed + parked + endedRuns + reported;
-}
-
-function noPage(): SweepPage {
-  return {
-    examined: 0,
-    isLast: false,
-    totalStuck: 0,
-    reEnqueued: 0,
-    started: 0,
-    permanentlyFailed: 0,
-    parked: 0,
-    endedRuns: 0,
-    reported: 0,
-    stuckMsTotal: 0,
-    byStatus: {},
-    byReason: {},
-    errors: [],
-  };
 }
 
 function addPage(total: SweepPage, page: SweepPage): void {

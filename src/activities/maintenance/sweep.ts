@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { isAppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import type { SweepActivities, SweepPage, SweepPageInput } from '../../core/sweep-page.js';
+import { emptyPage, type SweepActivities, type SweepPage, type SweepPageInput } from '../../core/sweep-page.js';
 import { takeStuck } from '../../db/stuck.js';
 import type { StuckRow } from '../../db/stuck-facts.js';
 import { queueFactsOf } from '../../db/worker-presence.js';
@@ -111,22 +111,6 @@ function count(page: SweepPage, { facts }: StuckRow, swept: Swept): void {
   page.stuckMsTotal += swept.silentMs;
   page.byStatus[facts.item.state] = (page.byStatus[facts.item.state] ?? 0) + 1;
   page.byReason = { ...page.byReason, [swept.reason]: (page.byReason?.[swept.reason] ?? 0) + 1 };
-}
-
-function emptyPage(): SweepPage {
-  return {
-    ...{
-      examined: 0,
-      isLast: false,
-      totalStuck: 0,
-      reEnqueued: 0,
-      started: 0,
-      permanentlyFailed: 0,
-      parked: 0,
-      endedRuns: 0,
-    },
-    ...{ reported: 0, stuckMsTotal: 0, byStatus: {}, byReason: {}, errors: [] },
-  };
 }
 
 function logWhatWasDone(logger: Logger, { name }: Pipeline, page: SweepPage): void {

@@ -90,7 +90,7 @@ async function checkWorkers(patient: Patient): Promise<Finding> {
   const { names } = await one<{ names: string[] }>(
     patient,
     `SELECT coalesce(array_agg(name || ' on ' || host ORDER BY name), '{}') AS names FROM workers
-     WHERE stopped_at IS NULL AND seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds'`,
+     WHERE COALESCE(stopped_at, seen_gone_at, died_at) IS NULL AND seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds'`,
   );
   if (names.length > 0) return ok(`There: ${names.join(', ')}.`);
   return problem(`No worker was seen in the last ${WORKER_SILENT_SECONDS} s.`, 'Start workers with npm run worker.');
