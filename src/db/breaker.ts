@@ -3,6 +3,7 @@ import type { ErrorClass } from '../core/error-class.js';
 import { findStage } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Sql } from '../ports/sql.js';
+import { OVER } from './hold.js';
 import { raiseEvent } from './outbox.js';
 
 /** A breaker that holds claims. */
@@ -126,7 +127,7 @@ export async function closeBreaker(
   await transaction.query(
     wakeFrom === null
       ? `DELETE FROM holds WHERE pipeline = $1 AND kind = 'breaker' AND key = $2`
-      : `UPDATE holds SET until = now(), wake_from = $3 WHERE pipeline = $1 AND kind = 'breaker' AND key = $2`,
+      : `UPDATE holds SET until = ${OVER}, wake_from = $3 WHERE pipeline = $1 AND kind = 'breaker' AND key = $2`,
     [pipeline, errorClass, ...(wakeFrom === null ? [] : [wakeFrom])],
   );
   await transaction.query(

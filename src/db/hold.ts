@@ -1,3 +1,6 @@
+/** The end of a hold that is over: `now()`, rounded to the column's milliseconds, may lie half of one ahead. */
+export const OVER = `now() - interval '1 ms'`;
+
 /** What holds the item of a row `i`: a pause of its pipeline first, for only a person ends that; then a breaker that holds the
  *  stage it waits for, until that lets somebody through. A run that has ended can't come for its place: once one is free, the
  *  item is no longer held, or a sweep would leave it and nobody would ever try. */

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { inTransaction } from './client.js';
+import { OVER } from './hold.js';
 import { recordOperatorAction } from './operator-actions.js';
 import type { Actor } from './transition.js';
 
@@ -42,7 +43,7 @@ export async function pausePipeline(
 export async function resumePipeline(pool: pg.Pool, { pipeline, actor, reason }: Asked): Promise<boolean> {
   return inTransaction(pool, async (transaction) => {
     const { rowCount } = await transaction.query(
-      `UPDATE holds SET until = now(), wake_from = $2 WHERE pipeline = $1 AND kind = 'pause' AND until > now()`,
+      `UPDATE holds SET until = ${OVER}, wake_from = $2 WHERE pipeline = $1 AND kind = 'pause' AND until > now()`,
       [pipeline, FIRST_ID],
     );
     if (rowCount === 0) return false;

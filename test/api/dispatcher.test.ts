@@ -134,7 +134,7 @@ describe('an item whose run was not started', () => {
     const other = stack.line(straight);
     await other.insert();
     const run = await line.insert(passes);
-    await stack.pool.query('UPDATE items SET start_after = now() WHERE NOT started');
+    await stack.pool.query(`UPDATE items SET start_after = now() - interval '1 s' WHERE NOT started`);
 
     const counts = await dispatchDue({
       pool: stack.limited,

@@ -111,7 +111,7 @@ describe('a retry without a state', () => {
     expect((await act(id, 'retry')).json()).toMatchObject({ epoch: 2, parked: null });
 
     const { rows } = await api.database.pool.query(
-      'SELECT started, start_after <= now() AS due FROM items WHERE id = $1',
+      `SELECT started, start_after < now() + interval '1 second' AS due FROM items WHERE id = $1`,
       [id],
     );
     expect(rows).toEqual([{ started: false, due: true }]);

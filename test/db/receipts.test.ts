@@ -270,7 +270,9 @@ describe('the budget of an item', () => {
   it('is forgotten a day after the last rescue', async () => {
     const id = await byHand(spine.pool, straight).make();
     for (let n = 0; n < 3; n += 1) await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause });
-    await spine.pool.query(`UPDATE items SET last_rescue_at = now() - interval '24 hours' WHERE id = $1`, [id]);
+    await spine.pool.query(`UPDATE items SET last_rescue_at = now() - interval '24 hours 1 second' WHERE id = $1`, [
+      id,
+    ]);
 
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause });
 

@@ -297,7 +297,7 @@ describe('a sweep reports, at no cost to the item', () => {
 describe('a sweep gives up', () => {
   it('an item whose rescues are spent: state, reason, receipt, and its owner is told', async () => {
     const { stuck, sweep } = scene();
-    const id = await stuck(60, ', rescues = 3, last_rescue_at = now(), next_rescue_after = now()');
+    const id = await stuck(60, `, rescues = 3, last_rescue_at = now(), next_rescue_after = now() - interval '1 s'`);
     expect(await sweep()).toMatchObject({ totalStuck: 1, permanentlyFailed: 1, reEnqueued: 0 });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'FAILED', endReason: 'STUCK_EXHAUSTED' });
     expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'stuck-exhausted', actor: 'system' });
