@@ -40,6 +40,7 @@ const SECRETS = new Set([
   'NOTIFY_WEBHOOK_SECRET',
   'SLACK_WEBHOOK_URL',
   'SMTP_URL',
+  'JUDGE_API_KEY',
 ]);
 
 function text(expected: string, test: (value: string) => boolean) {
@@ -162,6 +163,15 @@ const settings = z.object({
   // With waits that double from 5 s to an hour: half a day, so that a receiver may be away for a night.
   NOTIFY_TRIES: whole(1, 100).default(20),
   NOTIFY_FIRST_WAIT: spanText.default('5s'),
+
+  JUDGE_PROVIDER: oneOf('openai-compatible', 'anthropic').optional(),
+  JUDGE_URL: webUrl.optional(),
+  JUDGE_API_KEY: z.string().optional(),
+  // The name of the built-in rules is never a model's.
+  JUDGE_MODEL: text('the name of a model', (value) => !/^rules-/i.test(value)).optional(),
+  JUDGE_ANSWER_FORMAT: oneOf('json_schema', 'json_object', 'none').default('json_schema'),
+  // Twice what a judgement is to take at most for nineteen of twenty; a model that has not answered by then hangs.
+  JUDGE_TIMEOUT_MS: whole(100, 600_000).default(60_000),
 
   BREAKER_SHARE: whole(1, 100).default(50),
   BREAKER_FAILURES: whole(2, 10_000).default(5),
@@ -321,6 +331,7 @@ function configOf(given: Settings, pipelines: Readonly<Record<string, PipelineOv
       tries: given.NOTIFY_TRIES,
       firstWaitMs: msOf(given.NOTIFY_FIRST_WAIT),
     },
+    judge: judgeOf(given),
     breaker: {
       share: given.BREAKER_SHARE / 100,
       failures: given.BREAKER_FAILURES,
@@ -333,6 +344,20 @@ function configOf(given: Settings, pipelines: Readonly<Record<string, PipelineOv
     },
     pipelines,
   };
+}
+
+/** Null: the built-in rules. What belongs together is there: `contradictionsIn` has seen to it. */
+function judgeOf(given: Settings) {
+  const { JUDGE_PROVIDER: provider, JUDGE_URL: url, JUDGE_API_KEY: apiKey, JUDGE_MODEL: model = '' } = given;
+  const both = { model, timeoutMs: given.JUDGE_TIMEOUT_MS };
+  switch (provider) {
+    case undefined:
+      return null;
+    case 'anthropic':
+      return { provider, url: url ?? 'https://api.anthropic.com/v1', apiKey: apiKey ?? '', ...both };
+    case 'openai-compatible':
+      return { provider, url: url ?? '', apiKey, answerFormat: given.JUDGE_ANSWER_FORMAT, ...both };
+  }
 }
 
 function withoutPrefix(pipeline: string, given: Environment): Environment {
@@ -354,7 +379,26 @@ function contradictionsIn(given: Settings): string[] {
   if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
     problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
   }
-  return [...problems, ...halfChannelsIn(given), ...breakerProblemsIn(given), ...sharedPortsIn(given)];
+  return [
+    ...problems,
+    ...halfChannelsIn(given),
+    ...judgeProblemsIn(given),
+    ...breakerProblemsIn(given),
+    ...sharedPortsIn(given),
+  ];
+}
+
+/** A judge that is set up by half would fail every skill. */
+function judgeProblemsIn(given: Settings): string[] {
+  const provider = given.JUDGE_PROVIDER;
+  if (provider === undefined) {
+    const lonely = (['JUDGE_URL', 'JUDGE_API_KEY', 'JUDGE_MODEL'] as const).find((name) => given[name] !== undefined);
+    return lonely ? [`JUDGE_PROVIDER: expected beside ${lonely}, so that a model is asked, got none`] : [];
+  }
+  const needed = ['JUDGE_MODEL', provider === 'anthropic' ? 'JUDGE_API_KEY' : 'JUDGE_URL'] as const;
+  return needed
+    .filter((name) => given[name] === undefined)
+    .map((name) => `${name}: expected with JUDGE_PROVIDER=${provider}, got none`);
 }
 
 /** A channel that is set up by half would be silent. */

@@ -186,3 +186,57 @@ describe('.env.example', () => {
     for (const block of text.split('\n\n').slice(1)) expect(block).toMatch(/^# --- .+ ---\n#/);
   });
 });
+
+describe('the judge of skills', () => {
+  const key = 'sk-never-shown';
+
+  it('is the built-in rules unless a model is named', () => {
+    expect(loadConfig({}).judge).toBeNull();
+  });
+
+  it('is a model of Anthropic, at their own address unless another is named', () => {
+    const given = { JUDGE_PROVIDER: 'anthropic', JUDGE_API_KEY: key, JUDGE_MODEL: 'claude' };
+
+    expect(loadConfig(given).judge).toEqual({
+      provider: 'anthropic',
+      url: 'https://api.anthropic.com/v1',
+      apiKey: key,
+      model: 'claude',
+      timeoutMs: 60_000,
+    });
+  });
+
+  it('is a model of a server of one’s own, with or without a key', () => {
+    const given = { JUDGE_PROVIDER: 'openai-compatible', JUDGE_URL: 'http://127.0.0.1:11434/v1', JUDGE_MODEL: 'llama' };
+
+    expect(loadConfig({ ...given, JUDGE_ANSWER_FORMAT: 'none', JUDGE_TIMEOUT_MS: '5000' }).judge).toEqual({
+      provider: 'openai-compatible',
+      url: 'http://127.0.0.1:11434/v1',
+      apiKey: undefined,
+      answerFormat: 'none',
+      model: 'llama',
+      timeoutMs: 5_000,
+    });
+  });
+
+  it.each([
+    [{ JUDGE_API_KEY: key }, 'JUDGE_PROVIDER: expected beside JUDGE_API_KEY, so that a model is asked, got none'],
+    [
+      { JUDGE_PROVIDER: 'anthropic', JUDGE_MODEL: 'm' },
+      'JUDGE_API_KEY: expected with JUDGE_PROVIDER=anthropic, got none',
+    ],
+    [
+      { JUDGE_PROVIDER: 'openai-compatible', JUDGE_MODEL: 'm' },
+      'JUDGE_URL: expected with JUDGE_PROVIDER=openai-compatible, got none',
+    ],
+    [
+      { JUDGE_PROVIDER: 'anthropic', JUDGE_API_KEY: key },
+      'JUDGE_MODEL: expected with JUDGE_PROVIDER=anthropic, got none',
+    ],
+    [{ JUDGE_PROVIDER: 'magic' }, "JUDGE_PROVIDER: expected one of openai-compatible, anthropic, got 'magic'"],
+    [{ JUDGE_MODEL: 'rules-v1' }, "JUDGE_MODEL: expected the name of a model, got 'rules-v1'"],
+    [{ JUDGE_URL: 'ftp://x' }, "JUDGE_URL: expected a URL that starts with https:// or http://, got 'ftp://x'"],
+  ])('is not set up by half or wrongly: %o', (given, problem) => {
+    expect(problemsOf(given as Record<string, string>)).toEqual([problem]);
+  });
+});

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../core/errors.js';
+import { retryAfterMsOf } from './retry-after.js';
 
 /** Of an answer no more than this is read: a receiver has nothing to say to us but its status. */
 const MAX_ANSWER_BYTES = 65_536;
@@ -20,7 +21,7 @@ export async function answerOf(response: IncomingMessage): Promise<void> {
   const sentence = `the receiver answered ${String(status)}${excerpt && `: ${excerpt}`}`;
   const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
   if (isFinal) throw new AppError('delivery_refused', sentence);
-  const retryAfterMs = retryAfterOf(response);
+  const retryAfterMs = retryAfterMsOf(response.headers['retry-after']);
   throw new AppError('delivery_failed', sentence, retryAfterMs === undefined ? {} : { facts: { retryAfterMs } });
 }
 
@@ -48,14 +49,4 @@ async function startOf(response: IncomingMessage): Promise<string> {
     // Broken off or out of time: the status is there, and what came of the text will do.
   }
   return Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString('utf8');
-}
-
-/** Seconds or a date (RFC 9110, 10.2.3). */
-function retryAfterOf({ headers }: IncomingMessage): number | undefined {
-  const given = headers['retry-after']?.trim();
-  if (given === undefined) return undefined;
-  if (/^\d{1,9}$/.test(given)) return Number(given) * 1_000;
-  // JavaScript takes all sorts of things for dates, -5 among them.
-  const at = given.endsWith(' GMT') ? Date.parse(given) : Number.NaN;
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

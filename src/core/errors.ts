@@ -47,6 +47,8 @@ export const CODES = {
   delivery_refused: { kind: 'invalid', title: 'The receiver does not take this notification' },
   delivery_failed: { kind: 'unavailable', title: 'The notification was not delivered', errorClass: 'NETWORK_ERROR' },
   engine_unavailable: { kind: 'unavailable', title: 'Temporal does not answer', errorClass: 'NETWORK_ERROR' },
+  judge_refused: { kind: 'invalid', title: 'The judge does not take our requests', errorClass: 'LLM_ERROR' },
+  judge_unavailable: { kind: 'unavailable', title: 'The judge gives no answer', errorClass: 'LLM_ERROR' },
   internal: { kind: 'bug', title: 'Something went wrong on our side' },
 } as const satisfies Record<string, CodeRow>;
 export type ErrorCode = keyof typeof CODES;

@@ -1,18 +1,7 @@
+import type { Criterion, Limit } from '../core/judgement.js';
+import type { Privilege } from '../core/privilege.js';
 import type { Skill } from './skill.js';
 import type { Finding } from './skill-scanner.js';
-
-/** Weights of the rubric, in points of 100. */
-export const RUBRIC = {
-  intentMatchesScope: 20,
-  leastPrivilege: 15,
-  noObfuscation: 15,
-  noSocialEngineering: 10,
-  securityNotes: 10,
-  templateCompliance: 10,
-  consistentBehaviour: 10,
-  capabilitiesJustified: 10,
-} as const;
-export type Criterion = keyof typeof RUBRIC;
 
 export interface Concern {
   criterion: Criterion;
@@ -23,17 +12,23 @@ export interface Concern {
 }
 
 export interface Judgement {
-  /** 0 to 100, computed by us from the criteria, never taken from the model. */
+  /** 0 to 100: the points, or the lowest limit where that is less. Computed by us, never taken from the model. */
   score: number;
+  /** Points of each criterion, up to its weight. */
   criteria: Readonly<Record<Criterion, number>>;
+  /** What the score can't exceed, whatever the judge says: findings of the scan, text addressed to the reviewer, files the
+   *  judge did not see, quotes it made up. */
+  limits: readonly Limit[];
   concerns: readonly Concern[];
-  /** Unrestricted shell, writes outside the project, environment or key access, sudo or chmod, executable scripts. */
-  highPrivilege: boolean;
-  /** The model that answered, or `rules-v1`: never one passed off as the other. */
+  /** Unrestricted shell, writes outside the project, environment or key access, sudo or chmod, executable scripts: not
+   *  empty, a person decides however good the score. Found by us, never taken from the model. */
+  privileges: readonly Privilege[];
+  /** The model that was asked, or `rules-v1`: never one passed off as the other. */
   model: string;
 }
 
-/** Being away, slow or unintelligible is an error of class LLM_ERROR, never a verdict. */
+/** Being away, slow or unintelligible is an error of class LLM_ERROR, never a verdict: `judge_unavailable` where another try
+ *  can help (`facts.retryAfterMs` is when the judge asked for it), `judge_refused` where only the settings can. */
 export interface Judge {
   /** Names model and prompt: with the content hash, the key under which a judgement is cached. */
   readonly version: string;

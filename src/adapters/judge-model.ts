@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { extractJsonMiddleware, generateText, Output, wrapLanguageModel } from 'ai';
+import type { Judge } from '../ports/judge.js';
+import { answerSchema } from './judge-answer.js';
+import { judgeFailure } from './judge-failure.js';
+import { type Case, createJudge, type Opinion } from './judge-frame.js';
+import { dataPrompt, PROMPT_VERSION, SYSTEM_PROMPT } from './judge-prompt.js';
+
+export interface ModelSettings {
+  url: string;
+  model: string;
+  /** For one whole answer, however it comes. */
+  timeoutMs: number;
+}
+
+interface ModelJudge {
+  provider: string;
+  model: Parameters<typeof wrapLanguageModel>[0]['model'];
+  timeoutMs: number;
+}
+
+/** More concerns than this no owner reads. */
+const MAX_CONCERNS = 20;
+
+/** 128 bits: nobody guesses that. */
+const NONCE_BYTES = 16;
+
+/** A judge that asks a language model, whoever serves it. */
+export function createModelJudge({ provider, model, timeoutMs }: ModelJudge): Judge {
+  const reader = wrapLanguageModel({ model, middleware: extractJsonMiddleware() });
+  // The SDK would print its remarks to the console.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+
+  async function assess(given: Case, signal: AbortSignal): Promise<Opinion> {
+    const timeUp = AbortSignal.timeout(timeoutMs);
+    try {
+      const { output } = await generateText({
+        model: reader,
+        system: SYSTEM_PROMPT,
+        prompt: dataPrompt(given, randomBytes(NONCE_BYTES).toString('hex')),
+        output: Output.object({ schema: answerSchema, name: 'judgement' }),
+        // The pipeline counts the tries, and waits between them.
+        maxRetries: 0,
+        abortSignal: AbortSignal.any([signal, timeUp]),
+      });
+      return { marks: output.marks, concerns: output.concerns.slice(0, MAX_CONCERNS) };
+    } catch (error) {
+      throw judgeFailure(error, timeUp.aborted, signal.aborted);
+    }
+  }
+
+  return createJudge({ version: `${provider}:${model.modelId}:${PROMPT_VERSION}`, model: model.modelId, assess });
+}

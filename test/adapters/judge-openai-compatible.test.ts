@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AnswerFormat, createOpenAICompatibleJudge } from '../../src/adapters/judge-openai-compatible.js';
+import { goodSkill } from '../ports/judge-cases.js';
+import { PATIENT } from '../ports/judge-contract.js';
+import { modelJudgeContract } from './judge-model-contract.js';
+import { answerOf, API_KEY, saying, UNHURRIED_MS } from './judge-server.js';
+import { type Receiver, startReceiver } from './receiver.js';
+
+const FINISH = { stop: 'stop', filter: 'content_filter', length: 'length' } as const;
+
+function envelope(content: string, ending: keyof typeof FINISH = 'stop'): string {
+  const message = { role: 'assistant', content };
+  return JSON.stringify({
+    id: 'x',
+    model: 'rules-v1',
+    choices: [{ index: 0, message, finish_reason: FINISH[ending] }],
+  });
+}
+
+modelJudgeContract({
+  name: 'the OpenAI-compatible judge',
+  create: (options) =>
+    createOpenAICompatibleJudge({ ...options, model: 'gpt-sample', apiKey: API_KEY, answerFormat: 'json_schema' }),
+  envelope,
+  keyHeader: 'authorization',
+});
+
+describe('the OpenAI-compatible judge', () => {
+  let server: Receiver;
+  beforeAll(async () => {
+    server = await startReceiver();
+    server.answer(saying(envelope(JSON.stringify(answerOf()))));
+  });
+  afterAll(() => server.close());
+
+  async function asked(answerFormat: AnswerFormat, apiKey?: string) {
+    const settings = { url: server.url, model: 'gpt-sample', timeoutMs: UNHURRIED_MS, apiKey, answerFormat };
+    const judge = createOpenAICompatibleJudge(settings);
+    const { model, score } = await judge.judge(goodSkill(), [], PATIENT);
+    const { body = '', path, headers } = server.received.at(-1) ?? {};
+    const { response_format: format } = JSON.parse(body) as { response_format?: { type: string } };
+    return { model, score, version: judge.version, format: format?.type, path, headers };
+  }
+
+  it.each([
+    ['json_schema', 'json_schema'],
+    ['json_object', 'json_object'],
+    ['none', undefined],
+  ] as const)('asks for the form of the answer by %s', async (answerFormat, format) => {
+    expect(await asked(answerFormat)).toMatchObject({ format, score: 100, path: '/hook/chat/completions' });
+  });
+
+  it('names the model that was asked, not the one that the server claims to be', async () => {
+    expect(await asked('none')).toMatchObject({ model: 'gpt-sample', version: 'openai-compatible:gpt-sample:p1' });
+  });
+
+  it('sends no key where there is none', async () => {
+    expect((await asked('none')).headers).not.toHaveProperty('authorization');
+  });
+});
