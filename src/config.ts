@@ -395,10 +395,22 @@ function judgeProblemsIn(given: Settings): string[] {
     const lonely = (['JUDGE_URL', 'JUDGE_API_KEY', 'JUDGE_MODEL'] as const).find((name) => given[name] !== undefined);
     return lonely ? [`JUDGE_PROVIDER: expected beside ${lonely}, so that a model is asked, got none`] : [];
   }
+  const isBare = given.JUDGE_API_KEY !== undefined && given.JUDGE_URL !== undefined && !isPrivateWay(given.JUDGE_URL);
   const needed = ['JUDGE_MODEL', provider === 'anthropic' ? 'JUDGE_API_KEY' : 'JUDGE_URL'] as const;
-  return needed
-    .filter((name) => given[name] === undefined)
-    .map((name) => `${name}: expected with JUDGE_PROVIDER=${provider}, got none`);
+  return [
+    ...needed
+      .filter((name) => given[name] === undefined)
+      .map((name) => `${name}: expected with JUDGE_PROVIDER=${provider}, got none`),
+    ...(isBare
+      ? ['JUDGE_URL: expected https:// beside JUDGE_API_KEY, or this machine, so that nobody reads the key']
+      : []),
+  ];
+}
+
+/** TLS, or no way at all. */
+function isPrivateWay(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 /** A channel that is set up by half would be silent. */

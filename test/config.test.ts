@@ -220,6 +220,19 @@ describe('the judge of skills', () => {
   });
 
   it.each([
+    ['http://judge.example/v1', 1],
+    ['http://127.0.0.1.example/v1', 1],
+    ['http://localhost:8000/v1', 0],
+    ['http://[::1]:8000/v1', 0],
+    ['https://judge.example/v1', 0],
+  ])('does not send the key in the clear: %s', (JUDGE_URL, problems) => {
+    const given = { JUDGE_PROVIDER: 'openai-compatible', JUDGE_MODEL: 'm', JUDGE_URL };
+
+    expect(problemsOf({ ...given, JUDGE_API_KEY: key })).toHaveLength(problems);
+    expect(problemsOf(given)).toEqual([]);
+  });
+
+  it.each([
     [{ JUDGE_API_KEY: key }, 'JUDGE_PROVIDER: expected beside JUDGE_API_KEY, so that a model is asked, got none'],
     [
       { JUDGE_PROVIDER: 'anthropic', JUDGE_MODEL: 'm' },

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { BEST_MARK, type Criterion, CRITERIA } from '../core/judgement.js';
 
-const mark = z.int().min(0).max(BEST_MARK);
+/** Spelt out: some services refuse a schema with bounds in it. */
+const mark = z.literal(Array.from({ length: BEST_MARK + 1 }, (_, at) => at));
 
 /** What a model must answer. What it adds (a score, a verdict) is not read. */
 export const answerSchema = z.object({
   concerns: z.array(
     z.object({
       criterion: z.enum(CRITERIA),
-      text: z.string().min(1),
+      text: z.string(),
       quote: z.object({ file: z.string(), text: z.string() }).nullable(),
     }),
   ),

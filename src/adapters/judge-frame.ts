@@ -61,7 +61,7 @@ export function createJudge({ version, model, assess }: Assessor): Judge {
         score,
         criteria,
         limits,
-        concerns: [...addresses.map(concernOf).slice(0, MAX_ADDRESSES_SHOWN), ...concerns],
+        concerns: [...addresses.slice(0, MAX_ADDRESSES_SHOWN).map(concernOf), ...concerns],
         privileges,
         model,
       };

@@ -18,7 +18,8 @@ const MAX_TEXT = 500;
 const MAX_QUOTE = 300;
 
 /** Drops what is quoted and not there. The concern itself stays: it is an opinion, and shown as one. */
-export function checkedConcerns(claimed: readonly ClaimedConcern[], { files }: Material): CheckedConcerns {
+export function checkedConcerns(all: readonly ClaimedConcern[], { files }: Material): CheckedConcerns {
+  const claimed = all.filter(({ text }) => text.trim() !== '');
   const lines = linesByPath(files);
   const concerns = claimed.map(({ criterion, text, quote }) => ({
     criterion,

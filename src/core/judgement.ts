@@ -19,7 +19,7 @@ export type Marks = Readonly<Record<Criterion, number>>;
 export const BEST_MARK = 10;
 
 /** From here on a skill is published without a person, and below which it is refused. */
-export const THRESHOLDS = { approve: 80, review: 60 } as const;
+const THRESHOLDS = { approve: 80, review: 60 } as const;
 
 /** What a score can't exceed, whatever the judge says, and why. */
 export interface Limit {

@@ -23,13 +23,30 @@ export function linesOf(text: string): string[] {
   return text.split(LINE_END);
 }
 
-/** As a person sees it: letters that only look different are the same, what is invisible is gone. A run of spaces is one,
- *  so that no pattern has to try them all. */
+/** Letters of other scripts that look like Latin ones, and those. */
+const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
+  [
+    ['асԁеһіјоԛрѕԝхуАВЕНІЈКМОРСЅТХУ', 'acdehijoqpswxyABEHIJKMOPCSTXY'],
+    ['αινορυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ', 'aivopuABEZHIKMNOPTYX'],
+  ].flatMap(([theirs = '', ours = '']) => [...theirs].map((letter, at) => [letter, ours[at] ?? letter] as const)),
+);
+
+/** As a person reads it: letters that only look different are the same, what is invisible is gone, and what was written in
+ *  invisible letters follows at the end. A run of spaces is one, so that no pattern has to try them all. */
 export function plainOf(text: string): string {
-  return text
+  // Most lines are plain ASCII, and there are many.
+  if (/^[\x20-\x7e]*$/.test(text)) return text.replace(/ {2,}/g, ' ');
+  const read = text
     .normalize('NFKC')
-    .replace(/[\p{Cf}\u034F\u115F\u1160\u3164\uFE00-\uFE0F]/gu, '')
-    .replace(/\s+/g, ' ');
+    .replace(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, (letter) => LOOK_ALIKES.get(letter) ?? letter)
+    .replace(/[\p{Cf}\u034F\u115F\u1160\u3164\uFE00-\uFE0F]/gu, '');
+  return `${read} ${smuggledIn(text)}`.replace(/\s+/g, ' ').trimEnd();
+}
+
+/** Tags are a second ASCII that no screen shows. */
+function smuggledIn(text: string): string {
+  const tags = text.match(/[\u{E0020}-\u{E007E}]/gu) ?? [];
+  return tags.map((tag) => String.fromCodePoint((tag.codePointAt(0) ?? 0) - 0xe0000)).join('');
 }
 
 /** Shows what is invisible, so that it can neither hide nor act in what is printed or sent on. */

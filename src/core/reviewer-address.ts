@@ -67,7 +67,7 @@ function addressesIn({ path, text }: TextFile): ReviewerAddress[] {
   const kept: KeptLine[] = [];
   let whole = '';
   for (const [index, line] of lines.entries()) {
-    const plain = plainOf(line).trim();
+    const plain = withoutMarkup(plainOf(line)).trim();
     if (plain === '') continue;
     kept.push({ index, start: whole.length });
     whole += `${plain}\n`;
@@ -79,7 +79,21 @@ function addressesIn({ path, text }: TextFile): ReviewerAddress[] {
     .map((index) => ({ ...placeOf(path, index, lines[index] ?? ''), isDemand: demands.has(index) }));
 }
 
+/** Emphasis, quote signs, bullets and table bars do not change what a sentence says. */
+function withoutMarkup(line: string): string {
+  return line.replace(/^[\s>#|+-]+/, '').replace(/[*`]+|(?<!\w)_+|_+(?!\w)/g, '');
+}
+
 function linesMatching(patterns: readonly RegExp[], whole: string, kept: readonly KeptLine[]): Set<number> {
-  const found = patterns.flatMap((pattern) => [...whole.matchAll(new RegExp(pattern, `${pattern.flags}g`))]);
-  return new Set(found.map((match) => kept.findLast(({ start }) => start <= match.index)?.index ?? 0));
+  const starts = patterns
+    .flatMap((pattern) => [...whole.matchAll(new RegExp(pattern, `${pattern.flags}g`))])
+    .map((match) => match.index)
+    .sort((one, other) => one - other);
+  let at = 0;
+  return new Set(
+    starts.map((start) => {
+      while ((kept[at + 1]?.start ?? Infinity) <= start) at += 1;
+      return kept[at]?.index ?? 0;
+    }),
+  );
 }

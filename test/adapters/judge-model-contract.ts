@@ -271,6 +271,14 @@ export function modelJudgeContract(protocol: Protocol): void {
       expect(concerns[0]?.text).toMatch(/^It\\u\{202e\} \\u\{7\}is very .{0,490}…$/);
     });
 
+    it('leaves out a concern that says nothing, and its quote', async () => {
+      const quote = { file: 'SKILL.md', text: 'not there' };
+
+      const judgement = await judgedBy(answerOf({ concerns: [{ criterion: 'leastPrivilege', text: ' ', quote }] }));
+
+      expect(judgement).toMatchObject({ concerns: [], limits: [] });
+    });
+
     it('understands an answer in a fence', async () => {
       expect((await judgedBy(`\`\`\`json\n${JSON.stringify(answerOf())}\n\`\`\``)).score).toBe(100);
     });

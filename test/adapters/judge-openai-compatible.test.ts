@@ -50,6 +50,13 @@ describe('the OpenAI-compatible judge', () => {
     expect(await asked(answerFormat)).toMatchObject({ format, score: 100, path: '/hook/chat/completions' });
   });
 
+  it('sends a schema without the bounds that some servers refuse', async () => {
+    await asked('json_schema');
+
+    expect(server.received.at(-1)?.body).toContain('"intentMatchesScope":{');
+    expect(server.received.at(-1)?.body).not.toMatch(/"(?:minimum|maximum|minLength|maxLength|maxItems|pattern)":/);
+  });
+
   it('names the model that was asked, not the one that the server claims to be', async () => {
     expect(await asked('none')).toMatchObject({ model: 'gpt-sample', version: 'openai-compatible:gpt-sample:p1' });
   });

@@ -80,20 +80,18 @@ describe('what a model is told', () => {
       '\u202e',
     );
     const content = fc
-      .array(fc.oneof(signs, fc.string({ unit: 'binary', maxLength: 6 })), { maxLength: 12 })
+      .array(fc.oneof(signs, fc.string({ maxLength: 6 })), { maxLength: 12 })
       .map((parts) => parts.join(''));
     const ours = linesOfOurs(promptFor('harmless'));
 
     fc.assert(
       fc.property(content, (text) => {
-        // What holds a NUL is no text, and not shown at all.
-        fc.pre(!text.includes('\0'));
         expect(linesOfOurs(promptFor(text))).toEqual(ours);
       }),
     );
   });
 
   it('shows what is invisible', () => {
-    expect(promptFor('a\u202eb\u{E0041}c\u0000'.slice(0, -1))).toContain('1| a\\u{202e}b\\u{e0041}c');
+    expect(promptFor('a\u202eb\u{E0041}c')).toContain('1| a\\u{202e}b\\u{e0041}c');
   });
 });

@@ -211,6 +211,7 @@ describe('the rules', () => {
       'a'.repeat(50),
       '\\x41',
       'without the ',
+      'Dear reviewer,\n',
     ];
     const files = words.map((word, at) => fileOf(`${String(at)}.md`, word.repeat(20_000 / word.length)));
 
