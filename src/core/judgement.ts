@@ -1,3 +1,5 @@
+import { visibleOf } from './plain-text.js';
+
 /** Weights of the rubric, in points of 100. */
 export const RUBRIC = {
   intentMatchesScope: 20,
@@ -50,10 +52,16 @@ export function limitOfFlaws(flaws: readonly Flaw[]): Limit[] {
   return [{ to: LEFT_BY[worst.severity], because: `The scan found, as ${worst.severity}: ${worst.name}.` }];
 }
 
+/** Enough of a path to know the file by. */
+const MAX_PATH = 100;
+
 /** What the judge did not see can't pass. */
 export function limitOfUnseen(paths: readonly string[]): Limit[] {
   if (paths.length === 0) return [];
-  const named = paths.slice(0, 3).join(', ');
+  const named = paths
+    .slice(0, 3)
+    .map((path) => visibleOf(path.slice(0, MAX_PATH)))
+    .join(', ');
   const others = paths.length > 3 ? ` and ${String(paths.length - 3)} more` : '';
   return [{ to: REVIEWED, because: `The judge did not see all of ${named}${others}.` }];
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createAnthropicJudge } from '../../src/adapters/judge-anthropic.js';
 import { goodSkill } from '../ports/judge-cases.js';
 import { PATIENT } from '../ports/judge-contract.js';
@@ -40,5 +40,22 @@ describe('the Anthropic judge', () => {
     expect({ score, model }).toEqual({ score: 100, model: settings.model });
     expect(server.received.at(-1)?.path).toBe('/hook/messages');
     expect(judge.version).toBe(`anthropic:${settings.model}:p1`);
+  });
+
+  it('prints none of the remarks that the SDK makes about a model it does not know', async () => {
+    const printed = (['info', 'warn'] as const).map((name) => vi.spyOn(console, name));
+    const server = await startReceiver();
+    server.answer(saying(messageOf([{ type: 'tool_use', id: 't', name: 'json', input: answerOf() }], 'tool_use')));
+    const judge = createAnthropicJudge({
+      url: server.url,
+      model: 'unheard-of',
+      apiKey: API_KEY,
+      timeoutMs: UNHURRIED_MS,
+    });
+
+    await judge.judge(goodSkill(), [], PATIENT).finally(() => server.close());
+
+    for (const spy of printed) expect(spy).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
   });
 });

@@ -19,6 +19,9 @@ import {
 } from './judge-server.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
+/** Longer than any test: who is told to stop and does not would hang. */
+const NEVER_MS = 600_000;
+
 const MARKER = 'a-sentence-of-the-skill-that-no-log-may-hold';
 
 /** Every judge that asks a model, against servers that behave badly in every way we know. */
@@ -134,7 +137,7 @@ export function modelJudgeContract(protocol: Protocol): void {
         stop.abort();
       });
 
-      const judgement = judged(goodSkill(), UNHURRIED_MS, stop.signal);
+      const judgement = judged(goodSkill(), NEVER_MS, stop.signal);
 
       expect((await failure(judgement)).message).toBe('stopped before the judge had answered');
     });

@@ -87,6 +87,10 @@ describe('a score', () => {
     expect([...limitOfUnseen([]), ...limitOfInvented(0), ...limitOfAddresses([])]).toEqual([]);
   });
 
+  it('names a file by no more than a person can read', () => {
+    expect(limitOfUnseen([`\u202e${'x'.repeat(500)}`])[0]?.because).toMatch(/of \\u\{202e\}x{99}\.$/);
+  });
+
   it('refuses who dictates the verdict, and leaves to a person who merely speaks to the reviewer', () => {
     expect(limitOfAddresses([{ isDemand: false }])[0]?.to).toBe(79);
     expect(limitOfAddresses([{ isDemand: false }, { isDemand: true }])[0]?.to).toBe(59);
