@@ -35,13 +35,17 @@ interface Assessor {
   assess(given: Case, signal: AbortSignal): Promise<Opinion>;
 }
 
+/** Raise it with every change of limits, privileges and what counts as addressed to the reviewer: a judgement that is kept holds
+ *  them too. */
+const FRAME_VERSION = 'f1';
+
 /** Of a text full of it, the first few are enough to show. */
 const MAX_ADDRESSES_SHOWN = 5;
 
 /** What holds for every judge: what it is shown, what is found before it is asked, and what its opinion can't undo. */
 export function createJudge({ version, model, assess }: Assessor): Judge {
   return {
-    version,
+    version: `${version}:${FRAME_VERSION}`,
     async judge(skill, findings, signal) {
       if (signal.aborted) throw new AppError('judge_unavailable', 'stopped before the judge was asked');
       const material = materialOf(skill);

@@ -30,7 +30,8 @@ export interface Judgement {
 /** Being away, slow or unintelligible is an error of class LLM_ERROR, never a verdict: `judge_unavailable` where another try
  *  can help (`facts.retryAfterMs` is when the judge asked for it), `judge_refused` where only the settings can. */
 export interface Judge {
-  /** Names model and prompt: with the content hash, the key under which a judgement is cached. */
+  /** Names model, prompt and our own rules: with the content hash, the key under which a judgement is cached. It holds for the
+   *  findings it was made with: other findings, of a scan with newer rules, ask for a new one. */
   readonly version: string;
   judge(skill: Skill, findings: readonly Finding[], signal: AbortSignal): Promise<Judgement>;
 }

@@ -58,7 +58,7 @@ describe('the OpenAI-compatible judge', () => {
   });
 
   it('names the model that was asked, not the one that the server claims to be', async () => {
-    expect(await asked('none')).toMatchObject({ model: 'gpt-sample', version: 'openai-compatible:gpt-sample:p1' });
+    expect(await asked('none')).toMatchObject({ model: 'gpt-sample', version: 'openai-compatible:gpt-sample:p1:f1' });
   });
 
   it('sends no key where there is none', async () => {

@@ -1,6 +1,9 @@
 import { LLMock } from '@copilotkit/aimock';
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { SMTPServer } from 'smtp-server';
 import { BEST_MARK, CRITERIA } from '../../src/core/judgement.js';
 import type { Judge } from '../../src/ports/judge.js';
 
@@ -33,6 +36,20 @@ export async function startGenerousModel(): Promise<{ url: string; close(): Prom
   mock.onMessage(/[^]*/, { content: JSON.stringify(answerOf()) });
   await mock.start();
   return { url: `${mock.url}/v1`, close: () => mock.stop() };
+}
+
+/** Speaks TLS, with a certificate that it made out to itself; what it serves behind it does not matter. */
+export async function startStranger(): Promise<{ url: string; close(): Promise<void> }> {
+  const server = new SMTPServer({ secure: true, logger: false });
+  // The client hangs up as soon as it has seen the certificate.
+  server.on('error', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    url: `https://localhost:${String(port)}/v1`,
+    close: () => new Promise<void>((closed) => server.close(closed)),
+  };
 }
 
 export function saying(body: string, status = 200, headers: Record<string, string> = {}): Answer {

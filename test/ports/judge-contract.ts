@@ -64,7 +64,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
 
       expect(model).not.toBe('');
       expect(bench.judge.version).toContain(model);
-      expect(bench.judge.version).toMatch(/\b(?:p|v)\d+$/);
+      expect(bench.judge.version).toMatch(/\b[pv]\d+:f\d+$/);
     });
 
     it.each(['critical', 'high', 'medium'] as const)('approves nothing with a %s finding', async (severity) => {
