@@ -112,7 +112,7 @@ function brokenReference({ main, material }: RuleCase): Place | false {
   const known = [...material.files.map(({ path }) => path), ...material.unseen];
   return (
     firstPlace(main, (line) =>
-      [...line.matchAll(/\]\((?!#|\w+:|\/)([^)#\s]{1,200})[^)]{0,100}\)/g)].some(([, link = '']) => {
+      [...line.matchAll(/\]\((?!#|\w+:|\/)([^)#\s]{1,200})(?:[#\s][^)]{0,100})?\)/g)].some(([, link = '']) => {
         const path = link.replace(/^\.\//, '').replace(/\/$/, '');
         return !known.some((file) => file === path || file.startsWith(`${path}/`));
       }),
