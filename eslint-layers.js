@@ -9,7 +9,11 @@ const layers = {
   ports: { from: [], typesFrom: ['core', 'pipelines'] },
   activities: { from: ['core', 'pipelines', 'ports', 'db', 'telemetry'] },
   adapters: {
-    from: ['ports', ...ofCore('errors', 'mail-address', 'judgement', 'plain-text', 'privilege', 'reviewer-address')],
+    from: [
+      'ports',
+      ...ofCore('errors', 'mail-address', 'judgement', 'plain-text', 'privilege', 'reviewer-address'),
+      ...ofCore('skill-address', 'skill-content', 'front-matter'),
+    ],
   },
   db: { from: ['core', 'pipelines'], typesFrom: ['ports'] },
   temporal: { from: ['core', 'ports'] },

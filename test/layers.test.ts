@@ -75,6 +75,7 @@ describe('who may import whom', () => {
     ['src/activities/canary/x.ts', '../../db/items.js'],
     ['src/adapters/x.ts', '../core/errors.js'],
     ['src/adapters/x.ts', '../core/mail-address.js'],
+    ['src/adapters/x.ts', '../core/skill-address.js'],
     ['src/adapters/x.ts', '../ports/engine.js'],
     ['src/db/x.ts', 'pg'],
     ['src/temporal/x.ts', '@temporalio/client'],

@@ -1,13 +1,10 @@
-import { lookup as dnsLookup } from 'node:dns/promises';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP, isIPv6, type LookupFunction } from 'node:net';
+import { isIPv6, type LookupFunction } from 'node:net';
 import { AppError } from '../core/errors.js';
+import { addressesOf, type Resolve, resolveName, unlessAborted } from './host-addresses.js';
 import { isPublicAddress } from './public-address.js';
 import { answerOf, failureOf } from './post-answer.js';
-
-/** All addresses of a name. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 export interface PostOptions {
   url: string;
@@ -23,7 +20,9 @@ export function createPostJson({ url: given, allowPrivate, resolve = resolveName
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
 
   return async (body: string, headers: Record<string, string>, signal: AbortSignal): Promise<void> => {
-    const addresses = await unlessAborted(signal, addressesOf(url, resolve));
+    const addresses = await unlessAborted(signal, addressesOf(url.hostname, resolve)).catch((error: unknown) => {
+      throw failureOf(error as Error, signal);
+    });
     if (!allowPrivate) assertPublic(url, addresses);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const request = send(url, {
@@ -48,22 +47,6 @@ export function createPostJson({ url: given, allowPrivate, resolve = resolveName
   };
 }
 
-async function resolveName(hostname: string): Promise<string[]> {
-  const found = await dnsLookup(hostname, { all: true });
-  return found.map(({ address }) => address);
-}
-
-/** A URL that names an address is connected to without a look-up, so it is checked as it stands. */
-async function addressesOf(url: URL, resolve: Resolve): Promise<readonly string[]> {
-  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(hostname)) return [hostname];
-  const addresses = await resolve(hostname).catch((error: unknown) => {
-    throw new AppError('delivery_failed', `${hostname} could not be resolved`, { cause: error });
-  });
-  if (addresses.length > 0) return addresses;
-  throw new AppError('delivery_failed', `${hostname} has no address`);
-}
-
 /** One bad address among good ones is enough: which of them is taken is chance. Trying again may help, since names move. */
 function assertPublic(url: URL, addresses: readonly string[]): void {
   const bad = addresses.find((address) => !isPublicAddress(address));
@@ -79,21 +62,4 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
     if (options.all === true) found(null, all);
     else found(null, first?.address ?? '', first?.family);
   };
-}
-
-/** The system's resolver can't be interrupted, only left alone. */
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let giveUp: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    giveUp = () => {
-      reject(failureOf(new Error('no address yet'), signal));
-    };
-    signal.addEventListener('abort', giveUp);
-    if (signal.aborted) giveUp();
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
 }

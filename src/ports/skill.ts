@@ -5,7 +5,7 @@ export interface SkillAddress {
   skillName: string;
   /** Folder of the skill inside the repository; without it, found by the skill's name. */
   skillPath?: string | undefined;
-  /** Branch or tag; without it, the repository's own. */
+  /** Branch or tag, never a commit: a host serves those of every fork. Without it, the repository's own branch. */
   ref?: string | undefined;
 }
 

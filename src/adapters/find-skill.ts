@@ -1,0 +1,76 @@
+import type { CheckedAddress } from '../core/skill-address.js';
+import { refusal } from './git-failure.js';
+import type { GitObjects } from './git-objects.js';
+import type { GitRepository, Tip } from './git-repository.js';
+import {
+  type Candidate,
+  candidatesIn,
+  folderAt,
+  type Folders,
+  isNamed,
+  nameInside,
+  noneFits,
+  onlyOne,
+  type SkillFolder,
+} from './skill-folder.js';
+
+/** What is read of SKILL.md files to find the right one: with a skill of the largest size, a megabyte. */
+const MAX_SEARCHED_BYTES = 512_000;
+const MAX_SEARCHED_FILES = 200;
+
+/** Larger ones pass no scan. */
+const MAX_SKILL_FILE_BYTES = 102_400;
+
+interface Search {
+  repository: GitRepository;
+  tip: Tip;
+  folders: Folders;
+  address: CheckedAddress;
+}
+
+/** By its path, or else by the folder's name, or else by the name in its front matter. */
+export async function findSkill({ repository, tip, folders, address }: Search): Promise<SkillFolder> {
+  const { skillName, skillPath } = address;
+  if (skillPath !== undefined) return await folderAt(folders, tip.tree, skillPath);
+  const candidates = await candidatesIn(folders, tip.tree, repositoryName(address));
+  const byFolder = candidates.filter(({ name }) => isNamed(name, skillName));
+  const found = onlyOne(byFolder, skillName) ?? onlyOne(await namedInside(candidates), skillName);
+  if (found) return found;
+  throw noneFits(candidates, skillName);
+
+  async function namedInside(all: readonly Candidate[]): Promise<Candidate[]> {
+    if (all.length > MAX_SEARCHED_FILES) throw tooMany();
+    const objects = await withSkillFiles(repository, tip.objects, all);
+    const named: Candidate[] = [];
+    let bytes = 0;
+    for (const candidate of all) {
+      const head = await objects.find(candidate.skillFile);
+      if (head === null || head.bytes > MAX_SKILL_FILE_BYTES) continue;
+      bytes += head.bytes;
+      if (bytes > MAX_SEARCHED_BYTES) throw tooMany();
+      if (isNamed(nameInside(await objects.read(candidate.skillFile)), skillName)) named.push(candidate);
+    }
+    return named;
+  }
+}
+
+function tooMany(): Error {
+  return refusal('skillPath', "is needed: no folder has the skill's name, and there are too many skills to look into");
+}
+
+async function withSkillFiles(
+  repository: GitRepository,
+  present: GitObjects,
+  candidates: readonly Candidate[],
+): Promise<GitObjects> {
+  const ids = [...new Set(candidates.map(({ skillFile }) => skillFile))];
+  for (const id of ids) {
+    if ((await present.find(id)) === null) return await repository.objects(ids, MAX_SKILL_FILE_BYTES);
+  }
+  return present;
+}
+
+function repositoryName({ repository }: CheckedAddress): string {
+  const whole = repository.kind === 'local' ? repository.path : repository.url;
+  return whole.slice(whole.lastIndexOf('/') + 1).replace(/\.git$/, '');
+}

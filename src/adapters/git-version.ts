@@ -1,0 +1,21 @@
+import { text } from 'node:stream/consumers';
+import { unavailable } from './git-failure.js';
+import { startGit } from './git-process.js';
+import { gitEnvironment } from './git-settings.js';
+
+/** The first that can be tied to addresses which were checked (http.curloptResolve). An older one would look names up again. */
+const NEEDED = [2, 37] as const;
+
+export async function assertGitIsThere(path: string, folder: string): Promise<void> {
+  // It asks nobody, so it ends by itself.
+  const { signal } = new AbortController();
+  const git = startGit({ args: ['version'], env: gitEnvironment(folder, path, 'none'), cwd: folder, signal });
+  git.stdin.end();
+  const [said, { isDone }] = await Promise.all([text(git.stdout), git.ended]);
+  const [, major, minor] = /^git version (\d+)\.(\d+)/.exec(said) ?? [];
+  const version = [Number(major), Number(minor)] as const;
+  const isNewEnough = version[0] > NEEDED[0] || (version[0] === NEEDED[0] && version[1] >= NEEDED[1]);
+  if (isDone && isNewEnough) return;
+  const found = isDone ? `there is ${said.trim()}` : `there is none in ${path}`;
+  throw unavailable(`git ${NEEDED.join('.')} or newer is needed on this machine, and ${found}; install it`);
+}

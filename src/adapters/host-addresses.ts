@@ -1,0 +1,38 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+
+/** All addresses of a name. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+export async function resolveName(hostname: string): Promise<string[]> {
+  const found = await lookup(hostname, { all: true });
+  return found.map(({ address }) => address);
+}
+
+/** A host that is an address is connected to without a look-up, so it is checked as it stands. */
+export async function addressesOf(host: string, resolve: Resolve): Promise<readonly string[]> {
+  const hostname = host.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(hostname)) return [hostname];
+  const addresses = await resolve(hostname).catch((error: unknown) => {
+    throw new Error(`${hostname} could not be resolved`, { cause: error });
+  });
+  if (addresses.length > 0) return addresses;
+  throw new Error(`${hostname} has no address`);
+}
+
+/** The system's resolver can't be interrupted, only left alone. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let giveUp: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      reject(new Error('no address yet', { cause: signal.reason }));
+    };
+    signal.addEventListener('abort', giveUp);
+    if (signal.aborted) giveUp();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}

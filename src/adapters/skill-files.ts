@@ -1,0 +1,57 @@
+import { refusal, shown } from './git-failure.js';
+import type { TreeEntry } from './git-objects.js';
+import { type Folders, joined, MAX_DEPTH, type SkillFolder } from './skill-folder.js';
+
+export interface ListedFile {
+  /** Relative to the skill's folder. */
+  path: string;
+  id: string;
+  isExecutable: boolean;
+}
+
+/** Ten times as many as the largest of the published skills have. */
+const MAX_FILES = 500;
+
+/** What the scans would not see, or not see as it is, is not let through. */
+const REFUSED: Readonly<Record<Exclude<TreeEntry['kind'], 'file' | 'folder'>, string>> = {
+  symlink: 'is a symbolic link; put the file itself in its place',
+  submodule: 'is a submodule, which is not fetched; put its files in its place',
+  unknown: 'is neither a file nor a folder; remove it',
+};
+
+export async function filesIn(folders: Folders, { path, id }: SkillFolder): Promise<ListedFile[]> {
+  const files: ListedFile[] = [];
+  const seen = new Set<string>();
+
+  async function walk(folder: string, folderId: string, depth: number): Promise<void> {
+    if (depth > MAX_DEPTH)
+      throw refusal('skillPath', `leads to folders more than ${String(MAX_DEPTH)} deep; flatten them`);
+    for (const entry of await folders(folderId)) {
+      const at = joined(folder, entry.name);
+      assertPlain(entry, joined(path, at), seen);
+      if (entry.kind === 'folder') await walk(at, entry.id, depth + 1);
+      else files.push({ path: at, id: entry.id, isExecutable: entry.isExecutable });
+      if (files.length > MAX_FILES) throw tooMany();
+    }
+  }
+
+  await walk('', id, 1);
+  return files;
+}
+
+function assertPlain({ kind, isPlain }: TreeEntry, path: string, seen: Set<string>): void {
+  if (!isPlain) {
+    throw refusal(
+      'skillPath',
+      `leads to a file whose name is not plain text: ${shown(path)}; rename it in letters without control characters`,
+    );
+  }
+  if (kind !== 'file' && kind !== 'folder')
+    throw refusal('skillPath', `leads to ${shown(path)}, which ${REFUSED[kind]}`);
+  if (seen.has(path)) throw refusal('skillPath', `leads to ${shown(path)} twice; run git fsck and push again`);
+  seen.add(path);
+}
+
+function tooMany(): Error {
+  return refusal('skillPath', `leads to more than ${String(MAX_FILES)} files; a skill has no more`);
+}
