@@ -16,22 +16,23 @@ export function partsOfMarkdown(text: string): MarkdownParts {
 }
 
 function keysOf(lines: readonly string[]): FrontMatter {
-  const found = new Map<string, string>();
-  let key: string | undefined;
+  const found = new Map<string, string[]>();
+  let value: string[] = [];
   for (const line of lines) {
-    const [, name, value = ''] = /^["']?([\w.-]+)["']?\s*:(?:\s+(.*))?$/.exec(line) ?? [];
-    if (name !== undefined) {
-      key = name.toLowerCase();
-      found.set(key, value.trim());
-    } else if (key !== undefined) {
-      found.set(key, `${found.get(key) ?? ''}\n${line.trimEnd()}`.trim());
+    const [, name, rest = ''] = /^["']?([\w.-]+)["']?\s*:(?:\s+(.*))?$/.exec(line) ?? [];
+    if (name === undefined) {
+      value.push(line.trimEnd());
+    } else {
+      value = [rest.trim()];
+      found.set(name.toLowerCase(), value);
     }
   }
-  return found;
+  return new Map([...found].map(([key, parts]) => [key, parts.join('\n').trim()]));
 }
 
-/** A one-line value without its quotes and comment. */
+/** The first line of a value, without its quotes and comment. */
 export function plainValue(text: string): string {
-  const quoted = /^(["'])(.*)\1\s*(?:#.*)?$/.exec(text)?.[2];
-  return quoted ?? text.replace(/\s#.*$/, '').trim();
+  const [line = ''] = text.split('\n', 1);
+  const quoted = /^(["'])(.*)\1\s*(?:#.*)?$/.exec(line)?.[2];
+  return quoted ?? line.replace(/\s#.*$/, '').trim();
 }

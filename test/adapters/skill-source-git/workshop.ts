@@ -34,7 +34,7 @@ export interface Failure {
 }
 
 /** Never aborted within a test. */
-export const PATIENT = new AbortController().signal;
+const PATIENT = new AbortController().signal;
 
 /** For the tests of one file. Each starts with a server that behaves and a repository, `good`, and must leave nothing behind. */
 export async function openWorkshop(): Promise<Workshop> {

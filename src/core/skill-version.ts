@@ -1,0 +1,35 @@
+import { grownReasons, movedReasons, type SkillText } from './skill-changes.js';
+
+export interface VersionedSkill {
+  contentHash: string;
+  files: SkillText;
+}
+
+export interface NextVersion {
+  version: string;
+  change: 'first' | 'major' | 'minor' | 'patch' | 'none';
+  /** One sentence each, for whoever uses the skill. */
+  reasons: readonly string[];
+}
+
+/** Major where whoever trusted the skill should look again, minor where it does something else than before, patch for the rest.
+ *  The same content keeps its version. */
+export function nextVersion(
+  previous: (VersionedSkill & { version: string }) | null,
+  next: VersionedSkill,
+): NextVersion {
+  if (previous === null) return { version: '1.0.0', change: 'first', reasons: [] };
+  const [major, minor, patch] = numbersOf(previous.version);
+  if (previous.contentHash === next.contentHash) return { version: previous.version, change: 'none', reasons: [] };
+  const grown = grownReasons(previous.files, next.files);
+  if (grown.length > 0) return { version: `${String(major + 1)}.0.0`, change: 'major', reasons: grown };
+  const moved = movedReasons(previous.files, next.files);
+  if (moved.length > 0) return { version: `${String(major)}.${String(minor + 1)}.0`, change: 'minor', reasons: moved };
+  return { version: `${String(major)}.${String(minor)}.${String(patch + 1)}`, change: 'patch', reasons: [] };
+}
+
+function numbersOf(version: string): [number, number, number] {
+  const [, major, minor, patch] = /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/.exec(version) ?? [];
+  if (patch === undefined) throw new Error(`'${version}' is not a version of ours`);
+  return [Number(major), Number(minor), Number(patch)];
+}
