@@ -12,7 +12,7 @@ const layers = {
     from: [
       'ports',
       ...ofCore('errors', 'mail-address', 'judgement', 'plain-text', 'privilege', 'reviewer-address'),
-      ...ofCore('skill-address', 'skill-content', 'front-matter'),
+      ...ofCore('skill-address', 'skill-content', 'skill-negation', 'skill-verdict', 'front-matter'),
     ],
   },
   db: { from: ['core', 'pipelines'], typesFrom: ['ports'] },

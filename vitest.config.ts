@@ -2,7 +2,12 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** No servers: these run in seconds, before every commit. */
-const unit = ['test/*.test.ts', 'test/{core,pipelines,telemetry}/**/*.test.ts', 'test/{adapters,start}/judge*.test.ts'];
+const unit = [
+  'test/*.test.ts',
+  'test/{core,pipelines,telemetry}/**/*.test.ts',
+  'test/{adapters,start}/judge*.test.ts',
+  'test/adapters/skill-scanner/**/*.test.ts',
+];
 
 /** What `npm run check` measures besides core. It decides in core and acts on a real database, so it needs the servers. */
 const maintenance = ['test/activities/maintenance/**/*.test.ts'];

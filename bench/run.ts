@@ -1,7 +1,8 @@
 import { overhead } from './overhead.js';
+import { scan } from './scan.js';
 import { sweep } from './sweep.js';
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<boolean>>> = { overhead, sweep };
+const BENCHMARKS: Readonly<Record<string, () => Promise<boolean>>> = { overhead, scan, sweep };
 
 const [name = ''] = process.argv.slice(2);
 const benchmark = BENCHMARKS[name];

@@ -47,6 +47,8 @@ export const CODES = {
   delivery_refused: { kind: 'invalid', title: 'The receiver does not take this notification' },
   delivery_failed: { kind: 'unavailable', title: 'The notification was not delivered', errorClass: 'NETWORK_ERROR' },
   source_unavailable: { kind: 'unavailable', title: 'The repository cannot be reached', errorClass: 'NETWORK_ERROR' },
+  scan_timeout: { kind: 'unavailable', title: 'The scan took too long', errorClass: 'SCAN_TIMEOUT' },
+  scan_failed: { kind: 'unavailable', title: 'The scan did not finish' },
   engine_unavailable: { kind: 'unavailable', title: 'Temporal does not answer', errorClass: 'NETWORK_ERROR' },
   judge_refused: { kind: 'invalid', title: 'The judge does not take our requests', errorClass: 'LLM_ERROR' },
   judge_unavailable: { kind: 'unavailable', title: 'The judge gives no answer', errorClass: 'LLM_ERROR' },

@@ -1,0 +1,72 @@
+import type { View } from './view.js';
+
+/** A payload worth hiding is longer than these; names, hashes and ids are shorter or do not decode to text. */
+const BASE64 = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
+const HEX = /(?:[0-9a-fA-F]{2}){12,}/g;
+const ESCAPED = /(?:\\x[0-9a-fA-F]{2}|\\[0-7]{3}|\\u00[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,3};){6,}/g;
+const CODES = /(?:\b(?:0x[0-9a-fA-F]{2}|\d{2,3})\b[\s,]+){8,}(?:0x[0-9a-fA-F]{2}|\d{2,3})\b/g;
+const CHARACTERS = /(?:chr\(\s*\d{2,3}\s*\)\s*[+.]\s*){4,}chr\(\s*\d{2,3}\s*\)/gi;
+
+const DECODERS: readonly (readonly [RegExp, (encoded: string) => string])[] = [
+  [BASE64, (encoded) => Buffer.from(encoded, 'base64').toString('latin1')],
+  [HEX, (encoded) => Buffer.from(encoded, 'hex').toString('latin1')],
+  [ESCAPED, decodeEscapes],
+  [CODES, decodeCodes],
+  [CHARACTERS, decodeCodes],
+];
+
+/** More than any honest file holds, and little beside the time a scan may take. */
+const MAX_VIEWS = 200;
+const MAX_CHARACTERS = 200_000;
+/** An encoding of an encoding of an encoding. */
+const MAX_DEPTH = 3;
+
+/** What is encoded in a text, decoded where that gives text again; each on the line where it stands. */
+export function decodedViews(view: View): View[] {
+  const found: View[] = [];
+  let budget = MAX_CHARACTERS;
+  let layer: readonly View[] = [view];
+  for (let depth = 0; depth < MAX_DEPTH && layer.length > 0; depth++) {
+    const next: View[] = [];
+    for (const each of layer) {
+      for (const decoded of decodedOnce(each)) {
+        budget -= decoded.text.length;
+        if (found.length + next.length >= MAX_VIEWS || budget < 0) return [...found, ...next];
+        next.push(decoded);
+      }
+    }
+    found.push(...next);
+    layer = next;
+  }
+  return found;
+}
+
+function* decodedOnce({ file, text, lines }: View): Generator<View> {
+  for (const [at, line] of text.split('\n').entries()) {
+    for (const [pattern, decode] of DECODERS) {
+      for (const [encoded] of line.matchAll(pattern)) {
+        const decoded = decode(encoded);
+        if (isText(decoded)) yield { file, kind: 'decoded', text: decoded, lines: decoded.split('\n').map(() => lines[at] ?? 1) };
+      }
+    }
+  }
+}
+
+function decodeEscapes(encoded: string): string {
+  return encoded.replace(/\\x(..)|\\u00(..)|%(..)|\\([0-7]{3})|&#(x?)([0-9a-fA-F]+);/g, (...parts: unknown[]) => {
+    const [hex, octal, isHex, entity] = [parts[1] ?? parts[2] ?? parts[3], parts[4], parts[5], parts[6]] as (string | undefined)[];
+    if (hex !== undefined) return String.fromCharCode(parseInt(hex, 16));
+    if (octal !== undefined) return String.fromCharCode(parseInt(octal, 8));
+    return String.fromCharCode(parseInt(entity ?? '0', isHex ? 16 : 10));
+  });
+}
+
+function decodeCodes(encoded: string): string {
+  const codes = encoded.match(/0x[0-9a-fA-F]{2}|\d{2,3}/g) ?? [];
+  return codes.map((code) => String.fromCharCode(Number(code))).join('');
+}
+
+/** Words, not noise that happens to be printable. */
+function isText(decoded: string): boolean {
+  return decoded.length >= 6 && /^[\x20-\x7E\s]+$/.test(decoded) && /[a-z]{2}/i.test(decoded);
+}

@@ -1,0 +1,56 @@
+/** A fenced block: agents run what stands in one. */
+export interface Fence {
+  /** As written after the fence, lower case; '' where nothing is. */
+  language: string;
+  /** Of its first line of code, from 0. */
+  firstLine: number;
+  code: string;
+}
+
+export interface Markdown {
+  fences: Fence[];
+  /** Whether a line, from 0, is text that a person reads: neither in a fence nor in an HTML comment. */
+  isProse(line: number): boolean;
+}
+
+const FENCE = /^[ \t>*+-]*(`{3,}|~{3,})[ \t]*\{?\.?([\w+#-]*)/;
+
+/** Reads no more of Markdown than where code and comments begin and end. What is left open reaches to the end of the file. */
+export function readMarkdown(text: string): Markdown {
+  const lines = text.split('\n');
+  const hidden = new Set<number>(commentLines(text));
+  const fences: Fence[] = [];
+  let open: { mark: string; language: string; firstLine: number } | undefined;
+  for (const [at, line] of lines.entries()) {
+    const found = FENCE.exec(line);
+    if (open) {
+      hidden.add(at);
+      if (!found?.[1]?.startsWith(open.mark) && at < lines.length - 1) continue;
+      const end = found?.[1]?.startsWith(open.mark) ? at : at + 1;
+      fences.push({ language: open.language, firstLine: open.firstLine, code: lines.slice(open.firstLine, end).join('\n') });
+      open = undefined;
+    } else if (found?.[1]) {
+      hidden.add(at);
+      open = { mark: found[1], language: (found[2] ?? '').toLowerCase(), firstLine: at + 1 };
+    }
+  }
+  return { fences, isProse: (line) => !hidden.has(line) };
+}
+
+function* commentLines(text: string): Generator<number> {
+  let from = 0;
+  for (;;) {
+    const start = text.indexOf('<!--', from);
+    if (start < 0) return;
+    const end = text.indexOf('-->', start);
+    const stop = end < 0 ? text.length : end;
+    const first = newlinesIn(text.slice(0, start));
+    const last = first + newlinesIn(text.slice(start, stop));
+    for (let line = first; line <= last; line++) yield line;
+    from = stop + 1;
+  }
+}
+
+function newlinesIn(text: string): number {
+  return text.split('\n').length - 1;
+}

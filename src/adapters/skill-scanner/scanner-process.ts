@@ -1,0 +1,18 @@
+import type { SkillFile } from '../../ports/skill.js';
+import { scanSkill } from './scan-skill.js';
+import { watchProcess } from './watch-process.js';
+
+/** The process that scans: it reads hostile files with native engines, so it may hang, swell or die, and is then replaced. */
+const [maxBytes = ''] = process.argv.slice(2);
+watchProcess(Number(maxBytes));
+process.once('disconnect', () => process.exit());
+process.on('message', (files: SkillFile[]) => {
+  scanSkill(files).then(
+    (findings) => process.send?.({ findings }),
+    (error: unknown) => process.send?.({ fault: String(error) }),
+  );
+});
+
+// The first scan compiles and links what later ones use.
+await scanSkill([{ path: 'SKILL.md', bytes: Buffer.from('# Warm\n```bash\nls\n```\n'), isExecutable: false }]);
+process.send?.({ ready: true });
