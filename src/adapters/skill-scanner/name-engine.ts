@@ -76,7 +76,11 @@ function isOneSlip(name: string, known: string): boolean {
 
 function isTypo(word: string, known: string): boolean {
   if (known.length < 6 || !isOneSlip(unDigit(word), known)) return unDigit(word) === known && word !== known;
-  if (word.length === known.length) return [...word].sort().join('') === [...known].sort().join('');
+  if (word.length === known.length) {
+    const isSwap = [...word].sort().join('') === [...known].sort().join('');
+    // Another letter makes another word of a short one, and another form at the end: "formatted".
+    return isSwap || (known.length >= 8 && word.at(-1) === known.at(-1));
+  }
   // "generators" is no slip of "generator".
   return !word.startsWith(known) && !known.startsWith(word) && !/(?:ed|er|ing|s)$/.test(word.slice(-3));
 }

@@ -75,6 +75,8 @@ export interface NameRule extends Exampled {
 /** An encoded text that, decoded, holds what another rule finds. */
 export interface EncodedRule extends Exampled {
   engine: 'encoded';
+  /** What is telling by having been encoded, though harmless in the open. */
+  reveals: RegExp;
 }
 
 /** A run of letters, digits and signs of an encoding that is longer than any word. */
@@ -83,4 +85,12 @@ export interface BlobRule extends Exampled {
   minCharacters: number;
 }
 
-export type Rule = BlobRule | TextRule | SyntaxRule | ChainRule | SecretRule | NameRule | EncodedRule;
+/** A value that one line takes from a source and a later one hands to a sink, followed by its name. */
+export interface FlowRule extends Exampled {
+  engine: 'flow';
+  source: RegExp;
+  sink: RegExp;
+  withinLines: number;
+}
+
+export type Rule = BlobRule | FlowRule | TextRule | SyntaxRule | ChainRule | SecretRule | NameRule | EncodedRule;

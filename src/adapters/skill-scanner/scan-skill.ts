@@ -5,6 +5,7 @@ import type { SkillFile } from '../../ports/skill.js';
 import { blobHits } from './blob-hits.js';
 import { chainHits } from './chain-hits.js';
 import { decodedViews } from './decoded-views.js';
+import { flowHits } from './flow-hits.js';
 import type { Hit } from './hit.js';
 import { readMarkdown } from './markdown.js';
 import { createNameEngine } from './name-engine.js';
@@ -15,7 +16,7 @@ import { findSecrets } from './secret-engine.js';
 import { createSyntaxEngine } from './syntax-engine.js';
 import { tellFindings } from './tell-findings.js';
 import { createTextEngine, type TextMatch } from './text-engine.js';
-import { foldedView, plainView, type View } from './view.js';
+import { foldedView, joinedView, plainView, type View } from './view.js';
 
 const textEngine = createTextEngine(of('text'));
 const syntaxEngine = createSyntaxEngine(of('syntax'));
@@ -43,9 +44,14 @@ export async function scanSkill(files: readonly SkillFile[]): Promise<Finding[]>
 async function scanText({ path, text }: SkillText): Promise<{ hits: Hit[]; secrets: string[] }> {
   const plain = plainView(path, text);
   const folded = foldedView(plain);
-  const decoded = [plain, ...(folded ? [folded] : [])].flatMap(decodedViews);
-  const hits = [plain, ...(folded ? [folded] : []), ...decoded].flatMap(patternHits);
-  hits.push(...nameEngine(folded ?? plain).map(hitAt), ...blobHits(of('blob'), plain).map(hitAt));
+  const readings = [plain, folded, joinedView(folded ?? plain)].filter((view) => view !== undefined);
+  const decoded = readings.slice(0, 2).flatMap(decodedViews);
+  const hits = [...readings, ...decoded].flatMap(patternHits);
+  hits.push(
+    ...nameEngine(folded ?? plain).map(hitAt),
+    ...blobHits(of('blob'), plain).map(hitAt),
+    ...flowHits(of('flow'), folded ?? plain).map(hitAt),
+  );
   const found = (await Promise.all([plain, ...decoded].map(secretHits))).flat();
   const own = hits.filter(({ rule }) => rule.category === 'secrets').map(({ match }) => match);
   return { hits: [...hits, ...found, ...chainHits(of('chain'), hits)], secrets: [...own, ...found.map(({ match }) => match)] };
@@ -61,7 +67,14 @@ function patternHits(view: View): Hit[] {
     .filter(({ match }) => !isHarmless(match))
     .map(({ match, excused }) => (excused ? forbidden(hitAt(match)) : hitAt(match)));
   const hits = [...texts, ...syntaxEngine(view).map(hitAt)];
-  return view.kind === 'decoded' && encodedRule ? [...hits, ...hits.filter(isGrave).map((hit) => ({ ...hit, rule: encodedRule }))] : hits;
+  return view.kind === 'decoded' ? [...hits, ...hiddenHits(view, hits)] : hits;
+}
+
+function hiddenHits(view: View, hits: readonly Hit[]): Hit[] {
+  if (!encodedRule) return [];
+  const revealed = encodedRule.reveals.exec(view.text);
+  const told = hits.filter(isGrave).map((hit) => ({ ...hit, rule: encodedRule }));
+  return revealed ? [hitAt({ rule: encodedRule, view, line: 0, match: view.text }), ...told] : told;
 }
 
 function forbidden(hit: Hit): Hit {

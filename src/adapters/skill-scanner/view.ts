@@ -1,7 +1,9 @@
+import { readMarkdown } from './markdown.js';
+
 /** One way of reading a file: as it stands, or as a shell, an eye or a decoder would make it out. */
 export interface View {
   file: string;
-  kind: 'plain' | 'folded' | 'decoded';
+  kind: 'plain' | 'folded' | 'joined' | 'decoded';
   text: string;
   /** Of each line of the text: the line of the file, from 1, that it comes from. */
   lines: readonly number[];
@@ -10,6 +12,9 @@ export interface View {
 export function plainView(file: string, text: string): View {
   return { file, kind: 'plain', text, lines: text.split('\n').map((_, at) => at + 1) };
 }
+
+/** Longer than any paragraph; a file without an end of one must not become one line. */
+const MAX_PARAGRAPH = 4_000;
 
 /** Letters of other alphabets, and the Latin ones they look like. */
 const FOREIGN = 'аеорсхуіѕјһԁԛԝАВЕКМНОРСТХοανΑΒΕΗΙΚΜΝΟΡΤΧ';
@@ -40,7 +45,24 @@ export function foldedView({ file, text, lines }: View): View | undefined {
   return result === text ? undefined : { file, kind: 'folded', text: result, lines: folded.map((each) => each.line) };
 }
 
-export function foldCharacters(line: string): string {
+/** Markdown's paragraphs with their lines put together, as they are shown: a sentence goes on in the next line. */
+export function joinedView({ file, text, lines }: View): View | undefined {
+  if (!/\.(?:md|mdx|markdown|txt|rst)$/i.test(file)) return undefined;
+  const { isProse } = readMarkdown(text);
+  const joined: { text: string; line: number }[] = [];
+  let goesOn = false;
+  for (const [at, line] of text.split('\n').entries()) {
+    const last = joined.at(-1);
+    const isParagraph = isProse(at) && /^\s*[\p{L}`"'*_([<]/u.test(line) && !/^\s*\*\s/.test(line);
+    if (goesOn && isParagraph && last && last.text.length < MAX_PARAGRAPH) last.text += ` ${line.trim()}`;
+    else joined.push({ text: line, line: lines[at] ?? 1 });
+    goesOn = isProse(at) && /\S/.test(line) && !/^\s*(?:#|\||---)/.test(line);
+  }
+  if (joined.length === lines.length) return undefined;
+  return { file, kind: 'joined', text: joined.map((each) => each.text).join('\n'), lines: joined.map((each) => each.line) };
+}
+
+function foldCharacters(line: string): string {
   if (/^[\x20-\x7E\t\r]*$/.test(line)) return line;
   return line
     .replace(TAG, (tag) => String.fromCodePoint((tag.codePointAt(0) ?? 0xe0020) - 0xe0000))

@@ -157,6 +157,7 @@ export const EXECUTION: readonly Rule[] = [
       /\b(process\.mainModule|module\.constructor|global\.process|globalThis\.process)\s*(\.|\[)[^\n]{0,30}(require|_load|binding)/,
       /constructor\s*(\.|\[["'])constructor\s*(\(|["']\]\s*\()/,
       /process\.binding\s*\(/,
+      /require\(\s*["'](node:)?child_process["']\s*\)\s*\.\s*(exec|spawn)/,
     ],
     matches: ["__import__('os').system('id')", "getattr(os, 'sys' + 'tem')(x)", "process.mainModule.require('child_process')", "this.constructor.constructor('return process')()"],
     ignores: ["importlib.import_module(name)", "getattr(settings, 'debug', False)"],
