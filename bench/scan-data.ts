@@ -57,7 +57,7 @@ function filesUnder(packed: ReadonlyMap<string, Buffer>, prefix: string): SkillF
 /** Plain files of a tar archive: blocks of 512 bytes, a header and then the content. */
 function readTar(bytes: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
-  for (let at = 0; at + 512 <= bytes.length && bytes[at] !== 0; ) {
+  for (let at = 0; at + 512 <= bytes.length && bytes[at] !== 0;) {
     const text = (from: number, length: number) =>
       bytes.toString('utf8', at + from, at + from + length).replace(/\0.*$/s, '');
     const size = parseInt(text(124, 12), 8);

@@ -31,14 +31,18 @@ export function reportScans(scans: readonly Scanned[]): boolean {
   say(`all malicious: ${counted(malicious, isCaught)} by content, ${counted(malicious, fails)} failed`);
   say(`benign of a sound structure: ${counted(sound, fails)} failed`);
   const unsound = benign.filter(({ sample }) => sample.breaksStructure);
-  say(`benign with an archive or a binary: ${counted(unsound, fails)} failed, ${counted(unsound, isCaught)} by content`);
+  say(
+    `benign with an archive or a binary: ${counted(unsound, fails)} failed, ${counted(unsound, isCaught)} by content`,
+  );
   for (const scan of malicious.filter((each) => !isCaught(each))) say(`  not by content: ${lineOf(scan, false)}`);
   for (const scan of wrong) say(`  benign, failed: ${lineOf(scan, true)}`);
 
   const recall = malicious.filter(isCaught).length / malicious.length;
   const falsePositives = wrong.length / sound.length;
   const [p50, p95] = [quantile(ms, 0.5), quantile(ms, 0.95)];
-  say(`warm scan: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, worst ${Math.max(...ms).toFixed(1)} ms, ${String(ms.length)} scans`);
+  say(
+    `warm scan: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, worst ${Math.max(...ms).toFixed(1)} ms, ${String(ms.length)} scans`,
+  );
   const met = recall >= MIN_RECALL && falsePositives <= MAX_FALSE_POSITIVES && p95 < MAX_P95_MS;
   say(JSON.stringify({ benchmark: 'scan', met, recall, falsePositives, p50, p95, scans: ms.length }));
   return met;
@@ -59,7 +63,9 @@ function counted(scans: readonly Scanned[], test: (scan: Scanned) => boolean): s
 /** Ids of rules alone: what matched may be hostile. */
 function lineOf({ sample, findings }: Scanned, blocking: boolean): string {
   const told = findings.filter((finding) => !blocking || isBlocking(finding));
-  const ids = new Set(told.map(({ id, severity, file, line }) => (blocking ? `${id} (${file}:${String(line)})` : `${id} ${severity}`)));
+  const ids = new Set(
+    told.map(({ id, severity, file, line }) => (blocking ? `${id} (${file}:${String(line)})` : `${id} ${severity}`)),
+  );
   return `${sample.id}: ${[...ids].join(', ')}`;
 }
 

@@ -3,7 +3,8 @@
 const OPENING =
   /^[^\p{L}]*(?:(?:please|you|we|agents?|the|skill|users?|also|and|important|note|warning|caution|security|rule|remember|should|must)\b[^\p{L}]*)*$/iu;
 
-const NEGATOR = /\b(?:never|do\s+not|don['’]t|must\s+not|should\s+not|shouldn['’]t|avoid|refuse\s+to)\s+(?:ever\s+|blindly\s+|directly\s+)?/iu;
+const NEGATOR =
+  /\b(?:never|do\s+not|don['’]t|must\s+not|should\s+not|shouldn['’]t|avoid|refuse\s+to)\s+(?:ever\s+|blindly\s+|directly\s+)?/iu;
 
 /** Verbs of what a warning forbids; the negator stands right before one: "never hesitate to run" forbids nothing. */
 const VERB =
@@ -22,7 +23,11 @@ const NEAR = 160;
 
 /** Whether the sentence around a match forbids it, as documentation does. `before` and `after` are what stands around it. */
 export function isNegated(before: string, after: string): boolean {
-  const clause = before.slice(-NEAR).split(/[.!?]\s|[\n,;:—–|]/).at(-1) ?? '';
+  const clause =
+    before
+      .slice(-NEAR)
+      .split(/[.!?]\s|[\n,;:—–|]/)
+      .at(-1) ?? '';
   const negator = NEGATOR.exec(clause);
   if (!negator || !OPENING.test(clause.slice(0, negator.index))) return false;
   const rest = clause.slice(negator.index + negator[0].length);

@@ -4,10 +4,15 @@ import type { View } from './view.js';
 const RUN = /[A-Za-z0-9+/_-]{64,}/g;
 
 /** Not for YARA: a pattern of nothing but a class of characters has no anchor there, and is slow. */
-export function blobHits(rules: readonly BlobRule[], view: View): { rule: BlobRule; view: View; line: number; match: string }[] {
+export function blobHits(
+  rules: readonly BlobRule[],
+  view: View,
+): { rule: BlobRule; view: View; line: number; match: string }[] {
   return view.text.split('\n').flatMap((text, line) =>
     rules.flatMap((rule) => {
-      const blob = [...text.matchAll(RUN)].find(({ 0: run, index }) => run.length >= rule.minCharacters && !isPicture(text, index));
+      const blob = [...text.matchAll(RUN)].find(
+        ({ 0: run, index }) => run.length >= rule.minCharacters && !isPicture(text, index),
+      );
       return blob ? [{ rule, view, line, match: blob[0] }] : [];
     }),
   );

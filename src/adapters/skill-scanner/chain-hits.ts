@@ -4,8 +4,12 @@ import type { ChainRule } from './rule.js';
 /** Findings that tell something together. */
 export function chainHits(rules: readonly ChainRule[], hits: readonly Hit[]): Hit[] {
   return rules.flatMap((rule) => {
-    const [first = [], ...others] = rule.all.map((ids) => hits.filter((hit) => ids.includes(hit.rule.id) && !hit.isForbidden));
-    const whole = first.find((hit) => others.every((group) => group.some((other) => isNear(hit, other, rule.withinLines))));
+    const [first = [], ...others] = rule.all.map((ids) =>
+      hits.filter((hit) => ids.includes(hit.rule.id) && !hit.isForbidden),
+    );
+    const whole = first.find((hit) =>
+      others.every((group) => group.some((other) => isNear(hit, other, rule.withinLines))),
+    );
     return whole ? [{ ...whole, rule }] : [];
   });
 }

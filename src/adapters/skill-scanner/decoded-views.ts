@@ -15,46 +15,35 @@ const DECODERS: readonly (readonly [RegExp, (encoded: string) => string])[] = [
   [CHARACTERS, decodeCodes],
 ];
 
-/** More than any honest file holds, and little beside the time a scan may take. */
-const MAX_VIEWS = 200;
-const MAX_CHARACTERS = 200_000;
 /** An encoding of an encoding of an encoding. */
 const MAX_DEPTH = 3;
 
-/** What is encoded in a text, decoded where that gives text again; each on the line where it stands. */
+/** What is encoded in a text, decoded where that gives text again: one view for each depth, each line on the line where it
+ *  stood. All of it, however much there is: what is left out would be where to hide. */
 export function decodedViews(view: View): View[] {
   const found: View[] = [];
-  let budget = MAX_CHARACTERS;
-  let layer: readonly View[] = [view];
-  for (let depth = 0; depth < MAX_DEPTH && layer.length > 0; depth++) {
-    const next: View[] = [];
-    for (const each of layer) {
-      for (const decoded of decodedOnce(each)) {
-        budget -= decoded.text.length;
-        if (found.length + next.length >= MAX_VIEWS || budget < 0) return [...found, ...next];
-        next.push(decoded);
-      }
-    }
-    found.push(...next);
-    layer = next;
-  }
+  let next = decodedOnce(view);
+  while (next && found.push(next) < MAX_DEPTH) next = decodedOnce(next);
   return found;
 }
 
-function* decodedOnce({ file, text, lines }: View): Generator<View> {
-  for (const [at, line] of text.split('\n').entries()) {
-    for (const [pattern, decode] of DECODERS) {
-      for (const [encoded] of line.matchAll(pattern)) {
-        const decoded = decode(encoded);
-        if (isText(decoded)) yield { file, kind: 'decoded', text: decoded, lines: decoded.split('\n').map(() => lines[at] ?? 1) };
-      }
-    }
-  }
+function decodedOnce({ file, text, lines }: View): View | undefined {
+  const decoded = text.split('\n').flatMap((whole, at) => {
+    const texts = DECODERS.flatMap(([pattern, decode]) =>
+      [...whole.matchAll(pattern)].map(([encoded]) => decode(encoded)),
+    );
+    return texts.filter(isText).flatMap((each) => each.split('\n').map((line) => ({ line, from: lines[at] ?? 1 })));
+  });
+  if (decoded.length === 0) return undefined;
+  const all = decoded.map(({ line }) => line).join('\n');
+  return { file, kind: 'decoded', text: all, lines: decoded.map(({ from }) => from) };
 }
 
 function decodeEscapes(encoded: string): string {
   return encoded.replace(/\\x(..)|\\u00(..)|%(..)|\\([0-7]{3})|&#(x?)([0-9a-fA-F]+);/g, (...parts: unknown[]) => {
-    const [hex, octal, isHex, entity] = [parts[1] ?? parts[2] ?? parts[3], parts[4], parts[5], parts[6]] as (string | undefined)[];
+    const [hex, octal, isHex, entity] = [parts[1] ?? parts[2] ?? parts[3], parts[4], parts[5], parts[6]] as (
+      string | undefined
+    )[];
     if (hex !== undefined) return String.fromCharCode(parseInt(hex, 16));
     if (octal !== undefined) return String.fromCharCode(parseInt(octal, 8));
     return String.fromCharCode(parseInt(entity ?? '0', isHex ? 16 : 10));

@@ -20,7 +20,6 @@ const SIGNATURES: readonly { bytes: string; at?: number; kind: 'archive' | 'bina
 ];
 
 /** Control characters that text does not hold: all but tab, newlines, form feed and escape. */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROL = /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]/;
 
 export type FileKind = { kind: 'text'; text: string } | { kind: 'archive' | 'binary' | 'unreadable' };

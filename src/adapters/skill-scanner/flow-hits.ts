@@ -20,7 +20,9 @@ export function flowHits(rules: readonly FlowRule[], view: View): FlowMatch[] {
     lines.flatMap((text, at) => {
       if (!rule.source.test(text)) return [];
       const name = nameGiven(lines, at);
-      const line = lines.findIndex((each, later) => isSink(rule, each, name) && later >= at && later - at <= rule.withinLines);
+      const line = lines.findIndex(
+        (each, later) => isSink(rule, each, name) && later >= at && later - at <= rule.withinLines,
+      );
       return line < 0 ? [] : [{ rule, view, line, match: (lines[line] ?? '').trim() }];
     }),
   );

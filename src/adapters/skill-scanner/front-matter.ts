@@ -50,7 +50,9 @@ function nameFaults(name: unknown): Fault[] {
 
 function descriptionFaults(description: unknown): Fault[] {
   const length = typeof description === 'string' ? [...description.trim()].length : 0;
-  return length >= 10 && length <= 1_024 ? [] : [{ rule: STRUCTURE.description, match: `${String(length)} characters` }];
+  return length >= 10 && length <= 1_024
+    ? []
+    : [{ rule: STRUCTURE.description, match: `${String(length)} characters` }];
 }
 
 /** Levels of brackets, and of indentation: a rough upper bound, before anything recursive reads it. */
@@ -61,7 +63,10 @@ function depthOf(source: string): number {
     else if (character === ']' || character === '}') open--;
   }
   // "- - - -" and "? ? ?" nest without brackets.
-  const compact = Math.max(0, ...source.split('\n').map((line) => (/^[\s?:-]*/.exec(line)?.[0] ?? '').replace(/[^?-]/g, '').length));
+  const compact = Math.max(
+    0,
+    ...source.split('\n').map((line) => (/^[\s?:-]*/.exec(line)?.[0] ?? '').replace(/[^?-]/g, '').length),
+  );
   return Math.max(deepest, compact);
 }
 

@@ -27,7 +27,11 @@ export function readMarkdown(text: string): Markdown {
       hidden.add(at);
       if (!found?.[1]?.startsWith(open.mark) && at < lines.length - 1) continue;
       const end = found?.[1]?.startsWith(open.mark) ? at : at + 1;
-      fences.push({ language: open.language, firstLine: open.firstLine, code: lines.slice(open.firstLine, end).join('\n') });
+      fences.push({
+        language: open.language,
+        firstLine: open.firstLine,
+        code: lines.slice(open.firstLine, end).join('\n'),
+      });
       open = undefined;
     } else if (found?.[1]) {
       hidden.add(at);
@@ -38,16 +42,16 @@ export function readMarkdown(text: string): Markdown {
 }
 
 function* commentLines(text: string): Generator<number> {
-  let from = 0;
+  let [from, line] = [0, 0];
   for (;;) {
     const start = text.indexOf('<!--', from);
     if (start < 0) return;
     const end = text.indexOf('-->', start);
     const stop = end < 0 ? text.length : end;
-    const first = newlinesIn(text.slice(0, start));
-    const last = first + newlinesIn(text.slice(start, stop));
-    for (let line = first; line <= last; line++) yield line;
-    from = stop + 1;
+    line += newlinesIn(text.slice(from, start));
+    yield line;
+    for (const last = line + newlinesIn(text.slice(start, stop)); line < last;) yield ++line;
+    from = stop;
   }
 }
 

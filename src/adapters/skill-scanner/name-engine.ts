@@ -4,9 +4,13 @@ import type { View } from './view.js';
 /** Commands that install packages, and code that loads them: what follows are names. */
 const INSTALLS =
   /\b(?:pip[0-9.]*\s+install|pipx\s+(?:install|run)|uv\s+(?:pip\s+install|add|tool\s+install)|uvx|poetry\s+add|conda\s+install|npm\s+(?:i|install|add|exec)|pnpm\s+(?:add|dlx|install)|yarn\s+(?:add|dlx)|bun\s+(?:add|install)|npx|bunx|gem\s+install|cargo\s+(?:add|install)|brew\s+install|apt(?:-get)?\s+install|(?:clawhub|openclaw|claude|codex|skills?)\s+(?:skills?\s+|plugins?\s+)?(?:install|add))\s+([^\n;&|`#<>()]{1,300})/gi;
-const IMPORTS = /^\s*(?:from\s+([A-Za-z]\w*)[\w.]*\s+import\b|import\s+([A-Za-z]\w*)|.*\brequire\(\s*["']([@\w./-]+)["'])/;
+const IMPORTS =
+  /^\s*(?:from\s+([A-Za-z]\w*)[\w.]*\s+import\b|import\s+([A-Za-z]\w*)|.*\brequire\(\s*["']([@\w./-]+)["'])/;
 const DECLARED = /^\s*["']?([a-zA-Z][\w.-]{4,40})["']?\s*(?:[=~>]=|:\s*["'][\^~>=]?\d)/;
 const SKILL_NAME = /^(?:name|slug):\s*["']?([\w .-]{3,64}?)["']?\s*$/;
+
+/** Longer than any command; the patterns above look at a line more than once. */
+const MAX_LINE = 1_000;
 
 export interface NameMatch {
   rule: NameRule;
@@ -19,8 +23,12 @@ export function createNameEngine(rules: readonly NameRule[]) {
   return (view: View): NameMatch[] =>
     rules.flatMap((rule) => {
       const known = new Set(rule.known);
-      return view.text.split('\n').flatMap((text, line) => {
-        const names = [...packagesIn(text).filter((name) => isSlipOfPackage(name, known)), ...slipsInSkillName(text, known)];
+      return view.text.split('\n').flatMap((whole, line) => {
+        const text = whole.slice(0, MAX_LINE);
+        const names = [
+          ...packagesIn(text).filter((name) => isSlipOfPackage(name, known)),
+          ...slipsInSkillName(text, known),
+        ];
         return names.slice(0, 1).map((name) => ({ rule, view, line, match: name }));
       });
     });
@@ -40,9 +48,7 @@ function plainName(name: string): string {
 
 function isSlipOfPackage(name: string, known: ReadonlySet<string>): boolean {
   if (name.length < 5 || isKnown(name, known)) return false;
-  return [...known].some(
-    (each) => each.length >= 5 && (name === each.replace(/[-.]/g, '') || isOneSlip(name, each)),
-  );
+  return [...known].some((each) => each.length >= 5 && (name === each.replace(/[-.]/g, '') || isOneSlip(name, each)));
 }
 
 /** Words of a skill's name are plain English more often than not: only slips that make no other word. */

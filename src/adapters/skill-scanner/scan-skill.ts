@@ -54,7 +54,10 @@ async function scanText({ path, text }: SkillText): Promise<{ hits: Hit[]; secre
   );
   const found = (await Promise.all([plain, ...decoded].map(secretHits))).flat();
   const own = hits.filter(({ rule }) => rule.category === 'secrets').map(({ match }) => match);
-  return { hits: [...hits, ...found, ...chainHits(of('chain'), hits)], secrets: [...own, ...found.map(({ match }) => match)] };
+  return {
+    hits: [...hits, ...found, ...chainHits(of('chain'), hits)],
+    secrets: [...own, ...found.map(({ match }) => match)],
+  };
 }
 
 /** Of one view, by text and by syntax. What stands in encoded text is told once more, as hidden. */
@@ -72,9 +75,11 @@ function patternHits(view: View): Hit[] {
 
 function hiddenHits(view: View, hits: readonly Hit[]): Hit[] {
   if (!encodedRule) return [];
-  const revealed = encodedRule.reveals.exec(view.text);
   const told = hits.filter(isGrave).map((hit) => ({ ...hit, rule: encodedRule }));
-  return revealed ? [hitAt({ rule: encodedRule, view, line: 0, match: view.text }), ...told] : told;
+  const revealed = view.text.split('\n').flatMap((match, line) => {
+    return encodedRule.reveals.test(match) ? [hitAt({ rule: encodedRule, view, line, match })] : [];
+  });
+  return [...told, ...revealed];
 }
 
 function forbidden(hit: Hit): Hit {
@@ -98,6 +103,15 @@ async function secretHits(view: View): Promise<Hit[]> {
 }
 
 function hitAt({ rule, view, line, match }: { rule: Hit['rule']; view: View; line: number; match: string }): Hit {
-  const context = view.text.split('\n')[line] ?? '';
+  const context = linesOf(view)[line] ?? '';
   return { rule, file: view.file, line: view.lines[line] ?? null, match, context };
+}
+
+/** Split once: a hostile file has thousands of hits. */
+const split = new WeakMap<View, readonly string[]>();
+
+function linesOf(view: View): readonly string[] {
+  const lines = split.get(view) ?? view.text.split('\n');
+  split.set(view, lines);
+  return lines;
 }

@@ -17,7 +17,10 @@ export interface ClosableSkillScanner extends SkillScanner {
 
 /** Scans in a process of its own, kept warm between scans, killed when a scan hangs, swells or is called off, and replaced.
  *  Not a thread: a thread can't be ended in the middle of native code. One scan at a time; a second waits. */
-export function createSkillScanner({ timeoutMs = 15_000, maxBytes = 1_024 ** 3 }: SkillScannerOptions = {}): ClosableSkillScanner {
+export function createSkillScanner({
+  timeoutMs = 15_000,
+  maxBytes = 1_024 ** 3,
+}: SkillScannerOptions = {}): ClosableSkillScanner {
   let child: Promise<ScannerChild> | undefined;
   let living: ScannerChild | undefined;
   let last: Promise<unknown> = Promise.resolve();

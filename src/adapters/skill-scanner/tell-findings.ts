@@ -52,7 +52,9 @@ function maskOf(secrets: readonly string[]): (text: string) => string {
 /** Control characters could drive a terminal, hidden ones could speak to whoever reads the findings. */
 function visible(text: string, max: number): string {
   const cut = [...text.slice(0, max * 2)];
-  const shown = cut.slice(0, max).map((character) => (/[\p{C}\u2028\u2029\uFE00-\uFE0F]/u.test(character) ? codeOf(character) : character));
+  const shown = cut
+    .slice(0, max)
+    .map((character) => (/[\p{C}\u2028\u2029\uFE00-\uFE0F]/u.test(character) ? codeOf(character) : character));
   return shown.join('') + (cut.length > max ? '…' : '');
 }
 

@@ -6,7 +6,7 @@ import type { View } from './view.js';
 const MAX_MATCHES = 5;
 
 /** So often the rest of a text is looked through again, where all matches of a pattern so far were excused. */
-const MAX_ROUNDS = 20;
+const MAX_ROUNDS = 4;
 
 /** What is shown to those who weigh a match. */
 const AROUND = 200;
@@ -23,43 +23,64 @@ export interface TextMatch {
 
 export type Weigh = (match: TextMatch) => 'counts' | 'excused';
 
-/** All text rules in one pass of YARA-X. */
+export interface WeighedMatch {
+  match: TextMatch;
+  excused: boolean;
+}
+
+interface PlacedMatch {
+  match: TextMatch;
+  /** The pattern that matched, and where the match ends, in bytes. */
+  pattern: string;
+  end: number;
+}
+
+/** All text rules in one pass of YARA-X. Excused matches are given too; they never use up the bound, or five warnings would
+ *  hide a deed. */
 export function createTextEngine(rules: readonly TextRule[]) {
   const yara = compile(rules.map(sourceOf).join('\n'), { errorOnSlowPattern: true }) as YaraX;
   yara.setMaxMatchesPerPattern(MAX_MATCHES);
 
-  /** Excused matches are given too; they never use up the bound, or five warnings would hide a deed. */
-  return (view: View, weigh: Weigh): { match: TextMatch; excused: boolean }[] => {
+  return (view: View, weigh: Weigh): WeighedMatch[] => {
     const bytes = Buffer.from(view.text);
-    const found: { match: TextMatch; excused: boolean }[] = [];
-    const lines = lineCounter(bytes);
-    for (let from = 0, round = 0; from < bytes.length; round++) {
-      let next = bytes.length;
-      for (const { ruleIdentifier, matches } of yara.scan(bytes.subarray(from))) {
-        const rule = rules[Number(ruleIdentifier.slice(1))];
-        if (!rule) continue;
-        const weighed = matches.map(({ offset, length }) => {
-          const [start, end] = [from + offset, from + offset + length];
-          const match = { rule, view, line: lines(start), match: slice(bytes, start, end), ...around(bytes, start, end) };
-          return { match, excused: round < MAX_ROUNDS && weigh(match) === 'excused', end };
-        });
-        found.push(...weighed);
-        for (const last of spentOn(matches)) {
-          const ofPattern = weighed.filter((_, at) => matches[at]?.identifier === last);
-          if (ofPattern.every(({ excused }) => excused)) next = Math.min(next, Math.max(...ofPattern.map(({ end }) => end)));
-        }
-      }
-      from = round < MAX_ROUNDS ? Math.max(next, from + 1) : bytes.length;
+    const lineOf = lineCounter(bytes);
+    const found: WeighedMatch[] = [];
+    let from = 0;
+    for (let round = 0; round <= MAX_ROUNDS && from < bytes.length; round++) {
+      const placed = matchesFrom(from).map((each) => ({
+        ...each,
+        // In the last round nothing is excused: what is behind it will not be looked at.
+        excused: round < MAX_ROUNDS && weigh(each.match) === 'excused',
+      }));
+      found.push(...placed);
+      from = endOfExcused(placed) ?? bytes.length;
     }
     return found;
+
+    function matchesFrom(start: number): PlacedMatch[] {
+      return yara.scan(bytes.subarray(start)).flatMap(({ ruleIdentifier, matches }) => {
+        const rule = rules[Number(ruleIdentifier.slice(1))];
+        if (!rule) return [];
+        return matches.map(({ offset, length, identifier }) => {
+          const [at, end] = [start + offset, start + offset + length];
+          const match = { rule, view, line: lineOf(at), match: slice(bytes, at, end), ...around(bytes, at, end) };
+          return { match, pattern: ruleIdentifier + identifier, end };
+        });
+      });
+    }
   };
 }
 
-/** Patterns that reached the bound. */
-function spentOn(matches: readonly { identifier: string }[]): Set<string> {
-  const counts = new Map<string, number>();
-  for (const { identifier } of matches) counts.set(identifier, (counts.get(identifier) ?? 0) + 1);
-  return new Set([...counts].filter(([, count]) => count >= MAX_MATCHES).map(([identifier]) => identifier));
+/** Where to look on: behind the matches of a pattern that reached the bound with nothing but excused ones. */
+function endOfExcused(placed: readonly (PlacedMatch & { excused: boolean })[]): number | undefined {
+  const patterns = new Map<string, { count: number; end: number }>();
+  for (const { pattern, end } of placed) {
+    const before = patterns.get(pattern);
+    patterns.set(pattern, { count: (before?.count ?? 0) + 1, end: Math.max(before?.end ?? 0, end) });
+  }
+  for (const { pattern, excused } of placed) if (!excused) patterns.delete(pattern);
+  const ends = [...patterns.values()].filter(({ count }) => count >= MAX_MATCHES).map(({ end }) => end);
+  return ends.length > 0 ? Math.min(...ends) : undefined;
 }
 
 /** The rule's number is its name there: our ids are not YARA's identifiers. */

@@ -19,11 +19,14 @@ const MAX_PARAGRAPH = 4_000;
 /** Letters of other alphabets, and the Latin ones they look like. */
 const FOREIGN = 'аеорсхуіѕјһԁԛԝАВЕКМНОРСТХοανΑΒΕΗΙΚΜΝΟΡΤΧ';
 const LATIN = 'aeopcxyisjhdqwABEKMHOPCTXoavABEHIKMNOPTX';
-const LOOKALIKES: ReadonlyMap<string, string> = new Map([...FOREIGN].map((letter, at) => [letter, LATIN[at] ?? letter]));
+const LOOKALIKES: ReadonlyMap<string, string> = new Map(
+  [...FOREIGN].map((letter, at) => [letter, LATIN[at] ?? letter]),
+);
 const FOREIGN_LETTER = new RegExp(`[${FOREIGN}]`, 'gu');
 
 /** What is not drawn: zero-width characters, bidi controls, soft hyphens, variation selectors. */
-const UNDRAWN = /[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFE00-\uFE0F\uFEFF\u{E0001}\u{E007F}\u{E0100}-\u{E01EF}]/gu;
+const UNDRAWN =
+  /[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFE00-\uFE0F\uFEFF\u{E0001}\u{E007F}\u{E0100}-\u{E01EF}]/gu;
 
 /** Tag characters are an invisible copy of ASCII. */
 const TAG = /[\u{E0020}-\u{E007E}]/gu;
@@ -59,7 +62,12 @@ export function joinedView({ file, text, lines }: View): View | undefined {
     goesOn = isProse(at) && /\S/.test(line) && !/^\s*(?:#|\||---)/.test(line);
   }
   if (joined.length === lines.length) return undefined;
-  return { file, kind: 'joined', text: joined.map((each) => each.text).join('\n'), lines: joined.map((each) => each.line) };
+  return {
+    file,
+    kind: 'joined',
+    text: joined.map((each) => each.text).join('\n'),
+    lines: joined.map((each) => each.line),
+  };
 }
 
 function foldCharacters(line: string): string {
@@ -76,6 +84,8 @@ function foldShell(line: string): string {
   return line
     .replace(/\$\{IFS[^}]{0,20}\}|\$IFS(?:\$\d)?/g, ' ')
     .replace(/(\w)(?:""|'')(?=\w)/g, '$1')
-    .replace(/([a-z])\\(?=[a-z])/g, (whole, letter: string, at: number) => (/[\\/:.]/.test(line[at - 1] ?? '') ? whole : letter))
+    .replace(/([a-z])\\(?=[a-z])/g, (whole, letter: string, at: number) =>
+      /[\\/:.]/.test(line[at - 1] ?? '') ? whole : letter,
+    )
     .replace(/\b([a-z]{1,3})(["'])([a-z]{1,6})\2(?=[a-z\s]|$)/g, '$1$3');
 }

@@ -30,12 +30,16 @@ describe('the rule pack', () => {
     const chained = RULES.flatMap((rule) => (rule.engine === 'chain' ? rule.all.flat() : []));
 
     expect(new Set(ids).size).toBe(ids.length);
-    expect(new Set([...RULES, ...Object.values(STRUCTURE)].map(({ category }) => category))).toEqual(new Set(CATEGORIES));
+    expect(new Set([...RULES, ...Object.values(STRUCTURE)].map(({ category }) => category))).toEqual(
+      new Set(CATEGORIES),
+    );
     expect(chained.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
   it('tells of each rule what it stands for and what to do', () => {
-    const silent = [...RULES, ...Object.values(STRUCTURE)].filter((rule) => !rule.description || !rule.remedy || !rule.name);
+    const silent = [...RULES, ...Object.values(STRUCTURE)].filter(
+      (rule) => !rule.description || !rule.remedy || !rule.name,
+    );
 
     expect(silent).toEqual([]);
   });

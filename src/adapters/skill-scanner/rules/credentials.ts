@@ -7,7 +7,8 @@ export const CREDENTIALS: readonly Rule[] = [
     name: 'Reads private keys or cloud credentials',
     severity: 'high',
     category: 'credentials',
-    description: 'Private keys and credential files of ssh, cloud tools, package managers, containers and password stores.',
+    description:
+      'Private keys and credential files of ssh, cloud tools, package managers, containers and password stores.',
     remedy: 'Let the tools use their own credentials; a skill never reads them.',
     engine: 'text',
     patterns: [
@@ -19,15 +20,28 @@ export const CREDENTIALS: readonly Rule[] = [
       /\/proc\/(self|\d+|\*|\$\w+)\/(environ|mem)\b/,
     ],
     unless: /known_hosts|\.ssh\/config|\.pub\b/i,
-    matches: ['cat ~/.ssh/id_rsa', 'open(os.path.expanduser("~/.aws/credentials"))', 'Read $HOME/.kube/config and keep it.', 'cp /etc/shadow /tmp', 'curl http://169.254.169.254/latest/meta-data/', 'Path.home() / ".ssh" / "id_ed25519"'],
-    ignores: ['ssh-keygen -t ed25519 -f deploy_key', 'aws configure list', 'Keys belong in a secret store.', 'cat ~/.ssh/id_ed25519.pub'],
+    matches: [
+      'cat ~/.ssh/id_rsa',
+      'open(os.path.expanduser("~/.aws/credentials"))',
+      'Read $HOME/.kube/config and keep it.',
+      'cp /etc/shadow /tmp',
+      'curl http://169.254.169.254/latest/meta-data/',
+      'Path.home() / ".ssh" / "id_ed25519"',
+    ],
+    ignores: [
+      'ssh-keygen -t ed25519 -f deploy_key',
+      'aws configure list',
+      'Keys belong in a secret store.',
+      'cat ~/.ssh/id_ed25519.pub',
+    ],
   },
   {
     id: 'credentials.stores',
     name: 'Reads a keychain, a browser’s store or a wallet',
     severity: 'high',
     category: 'credentials',
-    description: 'Passwords, cookies and keys kept by browsers, keychains, password managers and cryptocurrency wallets.',
+    description:
+      'Passwords, cookies and keys kept by browsers, keychains, password managers and cryptocurrency wallets.',
     remedy: 'Remove it. A skill asks the user for what it needs.',
     engine: 'text',
     patterns: [
@@ -42,7 +56,13 @@ export const CREDENTIALS: readonly Rule[] = [
       /\b(steal|harvest|extract|dump|grab|collect|gather|scrape|exfiltrate)\s+((the|all|any|user'?s?|saved|stored|browser|their|your|local|every)\s+){0,4}(passwords?|credentials?|cookies|session\s+tokens?|api\s+keys?|access\s+tokens?|private\s+keys?|seed\s+phrases?|secrets|ssh\s+keys?)/i,
       /\b(ask|prompt|request|require|get|trick|convince)\s+((the|a|any|from)\s+)?users?\s+([a-z]+\s+){0,4}(their|his|her|the)\s+([a-z]+\s+){0,2}(password|seed\s+phrase|private\s+key|mnemonic|recovery\s+phrase|credit\s+card|2fa|otp)/i,
     ],
-    matches: ['security find-generic-password -wa login', '~/Library/Application Support/Google/Chrome/Default/Login Data', 'cp ~/.bitcoin/wallet.dat .', 'Collect all saved passwords.', 'Ask the user to enter their seed phrase.'],
+    matches: [
+      'security find-generic-password -wa login',
+      '~/Library/Application Support/Google/Chrome/Default/Login Data',
+      'cp ~/.bitcoin/wallet.dat .',
+      'Collect all saved passwords.',
+      'Ask the user to enter their seed phrase.',
+    ],
     ignores: ['Use the keychain of your CI.', 'Set cookies to HttpOnly.', 'Store passwords as hashes.'],
   },
   {
@@ -57,7 +77,11 @@ export const CREDENTIALS: readonly Rule[] = [
       /(~|\$\{?HOME\}?|expanduser\([^\n]{0,6}|homedir\(\)[^\n]{0,8})["'\s,+\/]{0,6}\.?(claude\/\.?credentials|claude\.json|codex\/auth\.json|openclaw\/(credentials|openclaw\.json|\.env)|clawdbot\/|gemini\/oauth_creds|cursor\/(mcp\.json|auth)|config\/(claude|anthropic|openai|github-copilot)\b|copilot\/|continue\/config|aider\.conf|windsurf\/|codeium\/)/i,
       /\b(cat|grep|cp|tar|zip|read|open|find|dump|extract|get-content|head|base64)\b[^\n]{0,80}(\.claude\/(\.credentials|settings|projects|history)|\.claude\.json|\.codex\/(auth|config)|\.openclaw\/|\.clawdbot\/|\.cursor\/mcp|\.mcp\.json|claude_desktop_config\.json|\.gemini\/(settings|oauth))/i,
     ],
-    matches: ['cat ~/.claude/.credentials.json', 'open(os.path.expanduser("~/.codex/auth.json"))', 'grep token ~/.openclaw/openclaw.json'],
+    matches: [
+      'cat ~/.claude/.credentials.json',
+      'open(os.path.expanduser("~/.codex/auth.json"))',
+      'grep token ~/.openclaw/openclaw.json',
+    ],
     ignores: ['Install it to ~/.claude/skills/my-skill', 'Put skills in $HOME/.codex/skills'],
   },
   {
@@ -65,7 +89,8 @@ export const CREDENTIALS: readonly Rule[] = [
     name: 'Reads a file of secrets',
     severity: 'medium',
     category: 'credentials',
-    description: 'A project’s .env or secrets file is read or searched, rather than loaded by the program it belongs to.',
+    description:
+      'A project’s .env or secrets file is read or searched, rather than loaded by the program it belongs to.',
     remedy: 'Name the one variable the skill needs, and let the program load it.',
     engine: 'text',
     patterns: [
@@ -82,7 +107,8 @@ export const CREDENTIALS: readonly Rule[] = [
     name: 'Reads secrets from the environment',
     severity: 'low',
     category: 'credentials',
-    description: 'A variable whose name says that it is a secret. Usual for one service’s own key; telling beside other things.',
+    description:
+      'A variable whose name says that it is a secret. Usual for one service’s own key; telling beside other things.',
     remedy: 'Name the variable in the skill’s requirements.',
     engine: 'text',
     patterns: [
@@ -99,11 +125,18 @@ export const CREDENTIALS: readonly Rule[] = [
     description: 'A secret of the environment is printed, logged, written to a file, encoded or packed up with others.',
     remedy: 'Hand the secret to the one client that needs it, and nowhere else.',
     engine: 'flow',
-    source: /(?:os\.environ(?:\.get)?\s*[[(]|os\.getenv\s*\(|process\.env(?:\.|\[["']))["']?[A-Z0-9_]{0,40}(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)/,
+    source:
+      /(?:os\.environ(?:\.get)?\s*[[(]|os\.getenv\s*\(|process\.env(?:\.|\[["']))["']?[A-Z0-9_]{0,40}(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)/,
     sink: /(?:json\.dumps?|JSON\.stringify|b64encode|btoa|print|console\.\w+|logg(?:er|ing)\.\w+|\.write(?:_text|lines)?|(?:write|append)File(?:Sync)?|urlencode|pickle\.dumps?|sendall|quote)\s*\(/,
     withinLines: 15,
-    matches: ['key = os.environ["STRIPE_API_KEY"]\nprint(key)', 'found = {\n  "k": os.getenv("AWS_SECRET_ACCESS_KEY"),\n}\nblob = json.dumps(found)'],
-    ignores: ['key = os.environ["STRIPE_API_KEY"]\nclient = Client(key)\nprint(client.balance())', 'key = os.environ["API_KEY"]\nbody = json.dumps(items)'],
+    matches: [
+      'key = os.environ["STRIPE_API_KEY"]\nprint(key)',
+      'found = {\n  "k": os.getenv("AWS_SECRET_ACCESS_KEY"),\n}\nblob = json.dumps(found)',
+    ],
+    ignores: [
+      'key = os.environ["STRIPE_API_KEY"]\nclient = Client(key)\nprint(client.balance())',
+      'key = os.environ["API_KEY"]\nbody = json.dumps(items)',
+    ],
   },
   {
     id: 'credentials.env-dump',
@@ -124,7 +157,12 @@ export const CREDENTIALS: readonly Rule[] = [
       /\b(get-childitem|gci|dir|ls)\s+env:/i,
       /\b(all|every|dump|collect|gather|capture|list|read|include|the\s+(full|entire|whole))\s+(the\s+)?(environment\s+variables|env\s+vars?)\b/i,
     ],
-    matches: ['env | base64', 'json.dumps(dict(os.environ))', 'JSON.stringify(process.env)', 'Collect all environment variables.'],
+    matches: [
+      'env | base64',
+      'json.dumps(dict(os.environ))',
+      'JSON.stringify(process.env)',
+      'Collect all environment variables.',
+    ],
     ignores: ['env NODE_ENV=test node app.js', 'Set the environment variables first.', 'set -e'],
   },
 ];

@@ -23,15 +23,29 @@ export const DESTRUCTION: readonly Rule[] = [
       /\bremove-item\b[^\n]{0,80}-recurse\b[^\n]{0,60}(\$home|\$env:userprofile|[c-z]:\\(\s|\*|$|"|users|windows))/i,
       /\bfind\s+(\/|~|\$HOME)\s[^\n]{0,120}(-delete|-exec\s+rm)/,
     ],
-    matches: ['rm -rf /', 'rm -fr ~/*', 'sudo rm -rf --no-preserve-root /', 'dd if=/dev/zero of=/dev/sda', 'rm -rf "$HOME"', 'find / -name "*" -delete'],
-    ignores: ['rm -rf node_modules dist', 'rm -rf ./build/', 'rm -rf /tmp/work-123', 'rm -r "$WORKTREE_PATH"', 'rm -rf ~/.cache/tool/old'],
+    matches: [
+      'rm -rf /',
+      'rm -fr ~/*',
+      'sudo rm -rf --no-preserve-root /',
+      'dd if=/dev/zero of=/dev/sda',
+      'rm -rf "$HOME"',
+      'find / -name "*" -delete',
+    ],
+    ignores: [
+      'rm -rf node_modules dist',
+      'rm -rf ./build/',
+      'rm -rf /tmp/work-123',
+      'rm -r "$WORKTREE_PATH"',
+      'rm -rf ~/.cache/tool/old',
+    ],
   },
   {
     id: 'destruction.broad',
     name: 'Destroys much at once',
     severity: 'medium',
     category: 'destruction',
-    description: 'Forced or wholesale deletion of data, history or infrastructure, which may be meant and can’t be undone.',
+    description:
+      'Forced or wholesale deletion of data, history or infrastructure, which may be meant and can’t be undone.',
     remedy: 'Ask the user first, and say what is deleted.',
     engine: 'text',
     patterns: [
@@ -44,7 +58,12 @@ export const DESTRUCTION: readonly Rule[] = [
       /\b(shred|srm)\s+-\w+/,
       /\brm\s+-\w*r\w*f?\w*\s+["']?\.(\/)?(\s|$|\*)/,
     ],
-    matches: ['DROP DATABASE prod', 'git push --force origin main', 'terraform destroy -auto-approve', 'shred -u notes'],
+    matches: [
+      'DROP DATABASE prod',
+      'git push --force origin main',
+      'terraform destroy -auto-approve',
+      'shred -u notes',
+    ],
     ignores: ['CREATE TABLE items', 'git push origin main', 'terraform plan'],
   },
   {

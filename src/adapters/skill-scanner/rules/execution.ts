@@ -16,7 +16,14 @@ export const EXECUTION: readonly Rule[] = [
       all: [
         { has: { field: 'function', regex: '^(builtins\\.|__builtins__\\.)?(eval|exec|execfile)$' } },
         { has: { field: 'arguments', regex: '^\\(\\s*[^\\s)]' } },
-        { not: { has: { field: 'arguments', has: { nthChild: 1, kind: 'string', not: { has: { kind: 'interpolation', stopBy: 'end' } } } } } },
+        {
+          not: {
+            has: {
+              field: 'arguments',
+              has: { nthChild: 1, kind: 'string', not: { has: { kind: 'interpolation', stopBy: 'end' } } },
+            },
+          },
+        },
       ],
     },
     matches: ['result = eval(user_input)', 'exec(f"import {name}")', 'exec(payload, {})'],
@@ -34,7 +41,13 @@ export const EXECUTION: readonly Rule[] = [
     words: /eval|Function|runIn/,
     rule: {
       any: [
-        { kind: 'call_expression', has: { field: 'function', regex: '^((globalThis|window|global)\\.)?(eval|Function)$|^(require\\(.vm.\\)|vm)\\.runIn\\w+$' } },
+        {
+          kind: 'call_expression',
+          has: {
+            field: 'function',
+            regex: '^((globalThis|window|global)\\.)?(eval|Function)$|^(require\\(.vm.\\)|vm)\\.runIn\\w+$',
+          },
+        },
         { kind: 'new_expression', has: { field: 'constructor', regex: '^((globalThis|window|global)\\.)?Function$' } },
       ],
       not: { has: { field: 'arguments', has: { nthChild: { position: 1, reverse: true }, kind: 'string' } } },
@@ -47,7 +60,8 @@ export const EXECUTION: readonly Rule[] = [
     name: 'Python hands a computed text to a shell',
     severity: 'high',
     category: 'execution',
-    description: 'os.system, popen, or subprocess with shell=True, given anything but a literal: every value in it is a command.',
+    description:
+      'os.system, popen, or subprocess with shell=True, given anything but a literal: every value in it is a command.',
     remedy: 'Pass a list of arguments without a shell.',
     engine: 'syntax',
     language: 'python',
@@ -57,15 +71,45 @@ export const EXECUTION: readonly Rule[] = [
       all: [
         {
           any: [
-            { has: { field: 'function', regex: '^(os|posix|commands)\\.(system|popen|getoutput)$|^subprocess\\.(getoutput|getstatusoutput)$' } },
-            { all: [{ has: { field: 'function', regex: '(run|call|check_call|check_output|Popen|create_subprocess_shell)$' } }, { has: { field: 'arguments', regex: 'shell\\s*=\\s*True' } }] },
+            {
+              has: {
+                field: 'function',
+                regex: '^(os|posix|commands)\\.(system|popen|getoutput)$|^subprocess\\.(getoutput|getstatusoutput)$',
+              },
+            },
+            {
+              all: [
+                {
+                  has: {
+                    field: 'function',
+                    regex: '(run|call|check_call|check_output|Popen|create_subprocess_shell)$',
+                  },
+                },
+                { has: { field: 'arguments', regex: 'shell\\s*=\\s*True' } },
+              ],
+            },
           ],
         },
-        { not: { has: { field: 'arguments', has: { nthChild: 1, kind: 'string', not: { has: { kind: 'interpolation', stopBy: 'end' } } } } } },
+        {
+          not: {
+            has: {
+              field: 'arguments',
+              has: { nthChild: 1, kind: 'string', not: { has: { kind: 'interpolation', stopBy: 'end' } } },
+            },
+          },
+        },
       ],
     },
-    matches: ['os.system(command)', 'subprocess.run(f"convert {name}", shell=True)', 'subprocess.check_output(cmd, shell=True)'],
-    ignores: ['subprocess.run(["git", "status"], check=True)', 'os.system("clear")', 'subprocess.run("make test", shell=True)'],
+    matches: [
+      'os.system(command)',
+      'subprocess.run(f"convert {name}", shell=True)',
+      'subprocess.check_output(cmd, shell=True)',
+    ],
+    ignores: [
+      'subprocess.run(["git", "status"], check=True)',
+      'os.system("clear")',
+      'subprocess.run("make test", shell=True)',
+    ],
   },
   {
     id: 'execution.shell-javascript',
@@ -80,7 +124,12 @@ export const EXECUTION: readonly Rule[] = [
     rule: {
       kind: 'call_expression',
       all: [
-        { has: { field: 'function', regex: '^((child_process|cp|require\\(.(node:)?child_process.\\))\\.)?(exec|execSync)$' } },
+        {
+          has: {
+            field: 'function',
+            regex: '^((child_process|cp|require\\(.(node:)?child_process.\\))\\.)?(exec|execSync)$',
+          },
+        },
         { not: { has: { field: 'arguments', has: { nthChild: 1, kind: 'string' } } } },
         { has: { field: 'arguments', has: { nthChild: 1 } } },
       ],
@@ -102,7 +151,12 @@ export const EXECUTION: readonly Rule[] = [
       kind: 'command',
       any: [
         { all: [{ has: { field: 'name', regex: '^eval$' } }, { regex: '^eval\\s+["\']?\\$[\\w{@*]' }] },
-        { all: [{ has: { field: 'name', regex: '^(/\\S+/)?(ba|z|da|k)?sh$' } }, { regex: '^\\S+\\s+(-\\w+\\s+)*-\\w*c\\s+["\']?\\$[\\w{@*]' }] },
+        {
+          all: [
+            { has: { field: 'name', regex: '^(/\\S+/)?(ba|z|da|k)?sh$' } },
+            { regex: '^\\S+\\s+(-\\w+\\s+)*-\\w*c\\s+["\']?\\$[\\w{@*]' },
+          ],
+        },
       ],
     },
     matches: ['eval "$INPUT"', 'bash -c "$1"', 'eval $CMD'],
@@ -113,7 +167,8 @@ export const EXECUTION: readonly Rule[] = [
     name: 'Told to run whatever comes',
     severity: 'high',
     category: 'execution',
-    description: 'Instructions to run any code or command that a user, a page, a file or a server gives, without a check.',
+    description:
+      'Instructions to run any code or command that a user, a page, a file or a server gives, without a check.',
     remedy: 'Name the commands the skill runs, and let the user see them first.',
     engine: 'text',
     patterns: [
@@ -136,7 +191,11 @@ export const EXECUTION: readonly Rule[] = [
     description: 'pickle, marshal, unsafe YAML and the like build objects whose making runs code.',
     remedy: 'Use JSON, or yaml.safe_load.',
     engine: 'text',
-    patterns: [/\b(c?pickle|marshal|dill|cloudpickle|jsonpickle|shelve)\.(loads?|open|decode)\s*\(/, /\byaml\.(unsafe_load|full_load|load)\s*\(/, /\bunserialize\s*\(/],
+    patterns: [
+      /\b(c?pickle|marshal|dill|cloudpickle|jsonpickle|shelve)\.(loads?|open|decode)\s*\(/,
+      /\byaml\.(unsafe_load|full_load|load)\s*\(/,
+      /\bunserialize\s*\(/,
+    ],
     unless: /safe/i,
     matches: ['data = pickle.loads(blob)', 'yaml.load(text)'],
     ignores: ['yaml.safe_load(text)', 'json.loads(text)'],
@@ -146,7 +205,8 @@ export const EXECUTION: readonly Rule[] = [
     name: 'Reaches the system by a side door',
     severity: 'high',
     category: 'execution',
-    description: 'Modules and built-ins fetched by name at run time, as code does that wants to stay unread or to leave a sandbox.',
+    description:
+      'Modules and built-ins fetched by name at run time, as code does that wants to stay unread or to leave a sandbox.',
     remedy: 'Import modules openly at the top.',
     engine: 'text',
     patterns: [
@@ -159,7 +219,12 @@ export const EXECUTION: readonly Rule[] = [
       /process\.binding\s*\(/,
       /require\(\s*["'](node:)?child_process["']\s*\)\s*\.\s*(exec|spawn)/,
     ],
-    matches: ["__import__('os').system('id')", "getattr(os, 'sys' + 'tem')(x)", "process.mainModule.require('child_process')", "this.constructor.constructor('return process')()"],
-    ignores: ["importlib.import_module(name)", "getattr(settings, 'debug', False)"],
+    matches: [
+      "__import__('os').system('id')",
+      "getattr(os, 'sys' + 'tem')(x)",
+      "process.mainModule.require('child_process')",
+      "this.constructor.constructor('return process')()",
+    ],
+    ignores: ['importlib.import_module(name)', "getattr(settings, 'debug', False)"],
   },
 ];

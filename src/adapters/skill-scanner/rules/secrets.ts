@@ -12,7 +12,10 @@ export const SECRETS: readonly Rule[] = [
     description: 'A token or key in the format of a known service.',
     remedy: REMEDY,
     engine: 'secretlint',
-    matches: [`token ghp_${'a1B2'.repeat(9)}`, `xoxb-${'123456789012'}-${'123456789012'}-${'aBcDeFgHiJkLmNoPqRsTuVwX'}`],
+    matches: [
+      `token ghp_${'a1B2'.repeat(9)}`,
+      `xoxb-${'123456789012'}-${'123456789012'}-${'aBcDeFgHiJkLmNoPqRsTuVwX'}`,
+    ],
     ignores: ['token ghp_your_token_here', 'a plain sentence'],
   },
   {
@@ -49,9 +52,21 @@ export const SECRETS: readonly Rule[] = [
       /\b(postgres(ql)?|mysql|mongodb(\+srv)?|redis|amqps?):\/\/[^\s:@\/"'`<>${}]{1,40}:[^\s:@\/"'`<>${}]{8,80}@[^\s\/"'`]{4,}/i,
       /\bAGE-SECRET-KEY-1[A-Z0-9]{50,}/,
     ],
-    unless: /example|sample|placeholder|your[_-]?|changeme|dummy|redacted|xxxx|\*\*\*|\.\.\.|<[a-z]|1234567890|abcdefgh|localhost|127\.0\.0\.1|user:pass|username:password|:password@|:postgres@/i,
-    matches: [`AKIA${'Q7ZP3LMN8RTV2WXK'}`, `AIza${'Sy7b9KqLm3NpR5tVwX2zA4cE6gH8jL0mNqS'}`, `sk_live_${'9aK2mP4xQ7vT1zB8cD3fG6hJ'}`, '-----BEGIN RSA PRIVATE KEY-----', 'postgres://app:h7Kq2mZp9x@db.tool.test/app'],
-    ignores: ['AKIAIOSFODNN7EXAMPLE', 'sk-ant-your-key-goes-here-please', 'postgres://user:password@localhost/db', '-----BEGIN PUBLIC KEY-----'],
+    unless:
+      /example|sample|placeholder|your[_-]?|changeme|dummy|redacted|xxxx|\*\*\*|\.\.\.|<[a-z]|1234567890|abcdefgh|localhost|127\.0\.0\.1|user:pass|username:password|:password@|:postgres@/i,
+    matches: [
+      `AKIA${'Q7ZP3LMN8RTV2WXK'}`,
+      `AIza${'Sy7b9KqLm3NpR5tVwX2zA4cE6gH8jL0mNqS'}`,
+      `sk_live_${'9aK2mP4xQ7vT1zB8cD3fG6hJ'}`,
+      '-----BEGIN RSA PRIVATE KEY-----',
+      'postgres://app:h7Kq2mZp9x@db.tool.test/app',
+    ],
+    ignores: [
+      'AKIAIOSFODNN7EXAMPLE',
+      'sk-ant-your-key-goes-here-please',
+      'postgres://user:password@localhost/db',
+      '-----BEGIN PUBLIC KEY-----',
+    ],
   },
   {
     id: 'secrets.assigned',
@@ -61,8 +76,11 @@ export const SECRETS: readonly Rule[] = [
     description: 'A long value given to a name that says password, secret, token or key.',
     remedy: REMEDY,
     engine: 'text',
-    patterns: [/\b[A-Za-z0-9_.-]{0,30}(password|passwd|secret|api_?key|access_?token|auth_?token|private_?key)["']?\s*[:=]\s*["'][^\s"'$<>{}()]{16,120}["']/i],
-    unless: /example|sample|placeholder|your|changeme|dummy|redacted|xxx|\*\*|\.\.\.|test|fake|mock|insert|replace|todo|env|process|12345|abcde|secret["']?$|password["']?$/i,
+    patterns: [
+      /\b[A-Za-z0-9_.-]{0,30}(password|passwd|secret|api_?key|access_?token|auth_?token|private_?key)["']?\s*[:=]\s*["'][^\s"'$<>{}()]{16,120}["']/i,
+    ],
+    unless:
+      /example|sample|placeholder|your|changeme|dummy|redacted|xxx|\*\*|\.\.\.|test|fake|mock|insert|replace|todo|env|process|12345|abcde|secret["']?$|password["']?$/i,
     matches: ['api_key = "9aK2mP4xQ7vT1zB8cD3f"', 'password: "h7Kq2mZp9xT4vB8n"'],
     ignores: ['api_key = "your-api-key-goes-here"', 'password = os.getenv("DB_PASSWORD")', 'api_key: "${API_KEY}"'],
   },
