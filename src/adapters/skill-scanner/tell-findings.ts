@@ -1,3 +1,4 @@
+import { visibleOf } from '../../core/plain-text.js';
 import { type Finding, SEVERITIES } from '../../ports/skill-scanner.js';
 import type { Hit } from './hit.js';
 
@@ -14,8 +15,8 @@ export function tellFindings(hits: readonly Hit[], secrets: readonly string[]): 
   for (const { rule, file, line, match, context } of hits) {
     const { id, name, severity, category, remedy } = rule;
     const told = {
-      ...{ id, name, severity, category, file: visible(file, MAX_CONTEXT), line },
-      ...{ match: visible(mask(match), MAX_MATCH), context: visible(mask(context), MAX_CONTEXT), remedy },
+      ...{ id, name, severity, category, file: shown(file, MAX_CONTEXT), line },
+      ...{ match: shown(mask(match), MAX_MATCH), context: shown(mask(context), MAX_CONTEXT), remedy },
     };
     const key = JSON.stringify([id, file, line]);
     const before = findings.get(key);
@@ -50,15 +51,7 @@ function maskOf(secrets: readonly string[]): (text: string) => string {
 }
 
 /** Control characters could drive a terminal, hidden ones could speak to whoever reads the findings. */
-function visible(text: string, max: number): string {
-  const cut = [...text.slice(0, max * 2)];
-  const shown = cut
-    .slice(0, max)
-    .map((character) => (/[\p{C}\u2028\u2029\uFE00-\uFE0F]/u.test(character) ? codeOf(character) : character));
-  return shown.join('') + (cut.length > max ? '…' : '');
-}
-
-function codeOf(character: string): string {
-  if (character === '\n' || character === '\t' || character === '\r') return ' ';
-  return `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
+function shown(text: string, max: number): string {
+  const cut = text.slice(0, max).replace(/\s+/g, ' ');
+  return visibleOf(cut) + (text.length > max ? '…' : '');
 }

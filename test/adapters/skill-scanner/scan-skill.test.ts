@@ -87,8 +87,8 @@ describe('what is told of a finding', () => {
     const findings = await scanSkill(skillOf(`a\u202E\u001b[31m ${'x'.repeat(5_000)}`));
     const told = findings.find(({ id }) => id === 'hidden.bidi');
 
-    expect(told?.match).toBe('<U+202E>');
-    expect(told?.context).toContain('<U+202E><U+001B>');
+    expect(told?.match).toBe('\\u{202e}');
+    expect(told?.context).toContain('\\u{202e}\\u{1b}');
     expect(told?.context.length).toBeLessThan(300);
   });
 
