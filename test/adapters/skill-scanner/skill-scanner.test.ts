@@ -1,4 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { isAlive } from '../../../scripts/pid-lock.mjs';
 import {
   type ClosableSkillScanner,
   createSkillScanner,
@@ -8,6 +12,9 @@ import { classifyError } from '../../../src/core/error-class.js';
 import { isRetryable } from '../../../src/core/errors.js';
 import { until } from '../../support/until.js';
 import { fileOf, skillOf } from './skill-files.js';
+
+// A process or two is started in each test, which takes seconds on a loaded machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const open: ClosableSkillScanner[] = [];
 
@@ -117,5 +124,13 @@ describe('a scanner in a process of its own', () => {
 
     await expect(scanner.scan(harmless, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(scanner.childPid()).toBe(pid);
+  });
+
+  it('neither keeps its parent alive nor outlives it', async () => {
+    const script = fileURLToPath(new URL('./scan-and-leave.ts', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script]);
+
+    expect(Number(stdout)).toBeGreaterThan(0);
+    await until('it is gone', () => !isAlive(Number(stdout)));
   });
 });
