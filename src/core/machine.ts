@@ -112,14 +112,24 @@ export function fanOutFedBy(pipeline: Pipeline, finished: Finished): string | un
   return next?.fanOut ? next.stage : undefined;
 }
 
-export function exhaustedState(pipeline: Pipeline, lastError: ErrorClass | null): string {
+/** Where an item goes that nothing gets moving again. Its last error may send it elsewhere than others, but only to where its
+ *  state leads anyway: an outage of the judge asks a person, and lets nobody skip what comes before the judge. */
+export function exhaustedState(pipeline: Pipeline, state: string, lastError: ErrorClass | null): string {
   const { exhausted } = pipeline.rescue;
   if (typeof exhausted === 'string') return exhausted;
-  return (lastError && exhausted[lastError]) ?? exhausted.other;
+  return exhaustedByClass(pipeline, state, lastError) ?? exhausted.other;
 }
 
-export function exhaustedTrigger(pipeline: Pipeline, lastError: ErrorClass | null): string {
-  return (lastError && pipeline.rescue.triggers?.[lastError]) ?? 'stuck-exhausted';
+export function exhaustedTrigger(pipeline: Pipeline, state: string, lastError: ErrorClass | null): string {
+  const byClass = exhaustedByClass(pipeline, state, lastError) === undefined ? null : lastError;
+  return (byClass && pipeline.rescue.triggers?.[byClass]) ?? 'stuck-exhausted';
+}
+
+function exhaustedByClass(pipeline: Pipeline, state: string, lastError: ErrorClass | null): string | undefined {
+  const { exhausted } = pipeline.rescue;
+  const to = lastError && typeof exhausted === 'object' ? exhausted[lastError] : undefined;
+  const row = rowOf(pipeline, state);
+  return to !== undefined && 'then' in row && Object.values(row.then).includes(to) ? to : undefined;
 }
 
 /** Where a rescue puts an item: what waits for somebody else stays, or a file without bytes would be queued. */
@@ -196,8 +206,8 @@ function moverOf(pipeline: Pipeline, move: { from: string; row: StateRow; outcom
 function recoveryEdges(pipeline: Pipeline, from: string, row: StateRow): Edge[] {
   const exhaustion = new Map<string, Edge>();
   for (const lastError of isAwaits(row) ? [] : [null, ...ERROR_CLASSES]) {
-    const to = exhaustedState(pipeline, lastError);
-    const trigger = exhaustedTrigger(pipeline, lastError);
+    const to = exhaustedState(pipeline, from, lastError);
+    const trigger = exhaustedTrigger(pipeline, from, lastError);
     exhaustion.set(`${to} ${trigger}`, { from, to, trigger, via: 'exhaustion' });
   }
   const { resumesAt } = pipeline.rescue;

@@ -40,6 +40,8 @@ interface Leaves<State extends string> {
   then: Readonly<Record<string, State>>;
   /** The word an outcome leaves in the audit trail; without one, `<stage>-<outcome>`. */
   triggers?: Readonly<Record<string, string>>;
+  /** Who the audit trail names for an outcome; without it the worker that committed it. */
+  by?: 'system';
   /** How many items may be in this state at once. */
   admits?: number;
 }

@@ -9,9 +9,9 @@ import { passBreakers } from './breaker-pass.js';
 import { inTransaction, prepared } from './client.js';
 import { endUnended, type Found, mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS, type TaskRow } from './crash.js';
 import { IS_LIVE, type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
-import { stepOf, WORKER } from './next-step.js';
+import { stepOf } from './next-step.js';
 import { markCrashMoving, markRescueMoving, movingStatement } from './receipts.js';
-import { recordTransition } from './transition.js';
+import { recordTransition, WORKER } from './transition.js';
 
 export type Claim =
   | { answer: 'run'; claimed: Claimed }

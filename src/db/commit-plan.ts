@@ -12,9 +12,8 @@ import type { Pipeline } from '../core/pipeline.js';
 import { entryStep, stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../core/step.js';
 import type { JsonObject, Save, StageResult } from '../ports/stage.js';
 import type { Claimed } from './attempt.js';
-import { WORKER } from './next-step.js';
 import { storableText } from './parameters.js';
-import type { ItemError, Move } from './transition.js';
+import { actorIn, type ItemError, type Move } from './transition.js';
 
 /** How an attempt ended, as far as its task is concerned. */
 export type Ending =
@@ -126,7 +125,7 @@ function follow(pipeline: Pipeline, claimed: Claimed, plan: Plan, after: After):
     to: after.state,
     via: 'outcome',
     trigger: after.trigger,
-    actor: WORKER,
+    actor: actorIn(pipeline, claimed.state),
     metadata,
   };
   if (isLimited(rowOf(pipeline, after.state)) || mayBeDecided(pipeline, after.state)) return { ...plan, asksRow: true };

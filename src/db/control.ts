@@ -4,6 +4,7 @@ import { isAwaits, isEnd, rescuedState, retryStates, rowOf, targetOf, triggerOf 
 import type { Pipeline } from '../core/pipeline.js';
 import { backoffMs, rescuesCounted } from '../core/rescue-budget.js';
 import type { Sql } from '../ports/sql.js';
+import type { JsonObject } from '../ports/stage.js';
 import { inTransaction } from './client.js';
 import { type ItemRow, lockItem } from './item-row.js';
 import { type Cause, writeReceipt } from './receipts.js';
@@ -142,13 +143,18 @@ export async function resumeItem(pool: pg.Pool, find: FindPipeline, request: Req
   });
 }
 
+export interface Decision extends Request {
+  id: string;
+  outcome: string;
+  /** The state the person saw. */
+  seen?: string;
+  /** What the decision brings about besides the move, in the same transaction; returns what the audit entry says of it. */
+  save?(transaction: Sql): Promise<JsonObject>;
+}
+
 /** Stores a person's outcome and makes its move. The same decision sent twice is one, even at once: it is looked for under
  *  the item's lock. Another one in its place is refused. */
-export async function decideItem(
-  pool: pg.Pool,
-  find: FindPipeline,
-  request: Request & { id: string; outcome: string; seen?: string },
-): Promise<Changed> {
+export async function decideItem(pool: pg.Pool, find: FindPipeline, request: Decision): Promise<Changed> {
   return change(pool, find, request, async (pipeline, item, transaction) => {
     if (await isDecided(transaction, request)) return null;
     const row = rowOf(pipeline, item.state);
@@ -168,13 +174,14 @@ export async function decideItem(
       [request.id, item.id, item.visit, item.state, request.outcome, request.reason ?? null, request.actor.id],
     );
     if (rowCount === 0) throw elsewhere(item, 'was decided already');
+    const saved = await request.save?.(transaction);
     return {
       from: item.state,
       to,
       via: 'outcome',
       trigger: triggerOf(row, row.awaits, request.outcome),
       actor: request.actor,
-      metadata: reasonOf(request),
+      metadata: { ...saved, ...reasonOf(request) },
       ...(isEnd(rowOf(pipeline, to)) && { reason: request.reason ?? request.outcome.toUpperCase() }),
     };
   });

@@ -129,7 +129,7 @@ async function endPoisoned(
   const expected = { itemId: item.id, state: item.state, visit: item.visit, epoch: item.epoch };
   await recordTransition(transaction, pipeline, expected, {
     from: item.state,
-    to: exhaustedState(pipeline, item.errorClass),
+    to: exhaustedState(pipeline, item.state, null),
     via: 'exhaustion',
     trigger: 'poison',
     actor: SYSTEM,

@@ -27,14 +27,14 @@ export async function exhaustItem(pool: pg.Pool, find: FindPipeline, request: Gi
     assertAsSeen(item, request);
     const { cause, actor } = request;
     await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'exhausted' });
-    const to = exhaustedState(pipeline, item.errorClass);
+    const to = exhaustedState(pipeline, item.state, item.errorClass);
     const sentence = `It was given up after ${String(item.rescues)} rescues and is in ${to} now. ${cause.sentence}`;
     await raiseExhausted(transaction, item, { reason: STUCK_EXHAUSTED, sentence });
     return {
       from: item.state,
       to,
       via: 'exhaustion',
-      trigger: exhaustedTrigger(pipeline, item.errorClass),
+      trigger: exhaustedTrigger(pipeline, item.state, item.errorClass),
       actor,
       reason: STUCK_EXHAUSTED,
       metadata: { reason: STUCK_EXHAUSTED, stopped: cause.reason, sentence: cause.sentence, rescues: item.rescues },

@@ -19,9 +19,7 @@ import { mayEnter } from './admission.js';
 import { inTransaction } from './client.js';
 import { type ItemRow, lockItem, markSeen } from './item-row.js';
 import { markRescueMoving } from './receipts.js';
-import { type Actor, type ItemError, type Move, recordTransition } from './transition.js';
-
-export const WORKER: Actor = { id: 'worker', type: 'worker' };
+import { actorIn, type ItemError, type Move, recordTransition, WORKER } from './transition.js';
 
 /** Failed units named in the item's error; the rest is counted. */
 const UNITS_NAMED = 20;
@@ -72,7 +70,7 @@ export async function stepOf(transaction: Sql, pipeline: Pipeline, item: ItemRow
     to: after.state,
     via: 'outcome',
     trigger: after.trigger,
-    actor: WORKER,
+    actor: actorIn(pipeline, item.state),
     metadata: note,
   });
 }

@@ -1,5 +1,5 @@
 import type { ErrorClass } from '../core/error-class.js';
-import { claimedState, isEnd, isLegalMove, isRests, rowOf, type Via } from '../core/machine.js';
+import { claimedState, isAwaits, isEnd, isLegalMove, isRests, rowOf, type Via } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { entryStep } from '../core/step.js';
 import type { Sql } from '../ports/sql.js';
@@ -12,6 +12,13 @@ export interface Actor {
   type: 'system' | 'worker' | 'user' | 'reviewer' | 'admin';
 }
 export const SYSTEM: Actor = { id: 'system', type: 'system' };
+export const WORKER: Actor = { id: 'worker', type: 'worker' };
+
+/** Who makes a move that a stage's outcome leads to. */
+export function actorIn(pipeline: Pipeline, state: string): Actor {
+  const row = rowOf(pipeline, state);
+  return 'by' in row && row.by === 'system' ? SYSTEM : WORKER;
+}
 
 export interface ItemError {
   class: ErrorClass;
@@ -106,7 +113,7 @@ function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] 
   if (ends) all.push(...endingOf(move, p));
   if (beginsRun(move.via, ends)) all.push('epoch = i.epoch + 1', ...newRunOf(pipeline, move.to));
   else if (!ends && leavesRest(pipeline, move)) all.push(NEXT_UNUSED_EPOCH, ...newRunOf(pipeline, move.to));
-  else if (concernsRun(move, ends)) all.push(wakes());
+  else if (concernsRun(pipeline, move, ends)) all.push(wakes());
   if (move.via === 'rescue') all.push(...rescueOf(move, p));
   if (move.via === 'exhaustion' && !ends) all.push(...NO_RESCUES);
   if (beginsVisit(move.via)) all.push(...newVisitOf());
@@ -203,7 +210,7 @@ function newVisitOf(): string[] {
 }
 
 /** Whether somebody other than the run made this move, so that the run has to be told. */
-function concernsRun(move: Move, ends: boolean): boolean {
+function concernsRun(pipeline: Pipeline, move: Move, ends: boolean): boolean {
   if (move.via === 'cancel' || move.via === 'exhaustion') return ends;
-  return move.via === 'outcome' && move.actor.type !== 'worker';
+  return move.via === 'outcome' && isAwaits(rowOf(pipeline, move.from)) && move.actor.type !== 'worker';
 }

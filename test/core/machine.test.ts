@@ -157,10 +157,10 @@ describe('words of the audit trail', () => {
   });
 
   it('of exhaustion may depend on the last error', () => {
-    expect(exhaustedTrigger(reviewed, null)).toBe('stuck-exhausted');
-    expect(exhaustedTrigger(reviewed, 'DB_ERROR')).toBe('stuck-exhausted');
-    expect(exhaustedTrigger(reviewed, 'LLM_ERROR')).toBe('judge-unavailable');
-    expect(exhaustedTrigger(straight, 'LLM_ERROR')).toBe('stuck-exhausted');
+    expect(exhaustedTrigger(reviewed, 'JUDGING', null)).toBe('stuck-exhausted');
+    expect(exhaustedTrigger(reviewed, 'JUDGING', 'DB_ERROR')).toBe('stuck-exhausted');
+    expect(exhaustedTrigger(reviewed, 'JUDGING', 'LLM_ERROR')).toBe('judge-unavailable');
+    expect(exhaustedTrigger(straight, 'READING', 'LLM_ERROR')).toBe('stuck-exhausted');
   });
 });
 
@@ -182,10 +182,10 @@ describe('units belong to the fan-out that follows', () => {
 
 describe('exhaustion', () => {
   it('leads to one state, or depends on the last error', () => {
-    expect(exhaustedState(straight, 'LLM_ERROR')).toBe('FAILED');
-    expect(exhaustedState(reviewed, 'LLM_ERROR')).toBe('NEEDS_REVIEW');
-    expect(exhaustedState(reviewed, 'UNKNOWN')).toBe('REJECTED');
-    expect(exhaustedState(reviewed, null)).toBe('REJECTED');
+    expect(exhaustedState(straight, 'READING', 'LLM_ERROR')).toBe('FAILED');
+    expect(exhaustedState(reviewed, 'JUDGING', 'LLM_ERROR')).toBe('NEEDS_REVIEW');
+    expect(exhaustedState(reviewed, 'JUDGING', 'UNKNOWN')).toBe('REJECTED');
+    expect(exhaustedState(reviewed, 'JUDGING', null)).toBe('REJECTED');
   });
 
   it('is the way out of every live state but those that wait for a person', () => {
@@ -193,7 +193,6 @@ describe('exhaustion', () => {
       'JUDGING>REJECTED stuck-exhausted',
       'JUDGING>NEEDS_REVIEW judge-unavailable',
       'PUBLISHING>REJECTED stuck-exhausted',
-      'PUBLISHING>NEEDS_REVIEW judge-unavailable',
     ]);
   });
 });

@@ -50,8 +50,8 @@ describe("the specification's submission fits a table", () => {
 
   it('with its recovery moves: every automatic state to REJECTED, and to a review while the judge stays away', () => {
     const automatic = ['RECEIVED', 'VENDOR_APPROVED', 'TIER1_SCANNING', 'TIER2_SCANNING', 'AUTO_APPROVED'];
-    const expected = automatic.flatMap((state) => [`${state} → REJECTED`, `${state} → NEEDS_REVIEW`]).sort();
-    expect(movesBy(submission, 'exhaustion')).toEqual(expected);
+    const rejected = automatic.map((state) => `${state} → REJECTED`);
+    expect(movesBy(submission, 'exhaustion')).toEqual([...rejected, 'TIER2_SCANNING → NEEDS_REVIEW'].sort());
     expect(movesBy(submission, 'reopen', 'rescue')).toEqual([]);
   });
 

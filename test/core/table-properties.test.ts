@@ -96,7 +96,7 @@ describe('whatever the table', () => {
         const exhaustions = live.flatMap((from) =>
           [null, ...ERROR_CLASSES].map((error): Move => ({
             from,
-            to: exhaustedState(pipeline, error),
+            to: exhaustedState(pipeline, from, error),
             via: 'exhaustion',
           })),
         );
