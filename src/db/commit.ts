@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Step } from '../core/step.js';
 import type { Sql, Statement } from '../ports/sql.js';
+import type { JsonObject } from '../ports/stage.js';
 import { type Claimed, taskKey } from './attempt.js';
 import { concernsBreaker, tellBreakers } from './breaker-report.js';
 import { inTransaction, prepared } from './client.js';
@@ -55,18 +56,29 @@ async function commitInParts(
     inParts: true,
   });
   if (!holds) return null;
-  if (typeof save === 'function') await save(transaction);
-  else if (save) await saveBehindGuard(transaction, claimed, save);
+  const facts = typeof save === 'function' ? await save(transaction) : undefined;
+  if (typeof save === 'object') await saveBehindGuard(transaction, claimed, save);
+  if (facts) await addToNote(transaction, claimed, facts);
   if (plan.asksRow) {
     const item = await lockItem(transaction, claimed.itemId);
     if (!item) throw new Error(`item ${claimed.itemId} vanished while it was locked`);
     return { step: await stepOf(transaction, pipeline, item) };
   }
   const expected = { itemId: claimed.itemId, state: claimed.state, visit: claimed.visit, epoch: claimed.epoch };
-  if (move && !(await recordTransition(transaction, pipeline, expected, move))) {
+  const noted = move && { ...move, metadata: { ...move.metadata, ...facts } };
+  if (noted && !(await recordTransition(transaction, pipeline, expected, noted))) {
     throw new Error(`item ${claimed.itemId} moved while it was locked`);
   }
   return { step: plan.step };
+}
+
+/** Read again where the row says what comes next. */
+async function addToNote(transaction: Sql, claimed: Claimed, facts: JsonObject): Promise<void> {
+  await transaction.query(
+    `UPDATE tasks SET note = COALESCE(note, '{}') || $5::jsonb
+     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4`,
+    [...taskKey(claimed), storableJson(facts)],
+  );
 }
 
 /** The save finds the same `guard` as in the one statement. */

@@ -4,8 +4,9 @@ import type { Sql, Statement } from './sql.js';
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-/** What a stage writes besides the spine, in the committing transaction: one statement (the fast way), or a function. */
-export type Save = Statement | ((transaction: Sql) => Promise<void>);
+/** What a stage writes besides the spine, in the committing transaction: one statement (the fast way), or a function, which may
+ *  return more facts for the audit entry: what only the transaction knows, such as the number it gave out. */
+export type Save = Statement | ((transaction: Sql) => Promise<JsonObject | void>);
 
 export interface StageContext {
   item: { id: string; pipeline: string; owner: string; visit: number };

@@ -1,0 +1,43 @@
+import type { Skill, SkillFile } from '../ports/skill.js';
+import type { Sql } from '../ports/sql.js';
+import { prepared } from './client.js';
+
+/** Keeps what was fetched for a submission; the same content is kept once. */
+export async function keepContent(transaction: Sql, submissionId: string, skill: Skill): Promise<void> {
+  const { contentHash, commit, files } = skill;
+  const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
+  const { rowCount } = await transaction.query(
+    'INSERT INTO skill_contents (hash, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+    [contentHash, bytes],
+  );
+  if (rowCount === 1) await insertFiles(transaction, contentHash, files);
+  await transaction.query('UPDATE submissions SET commit = $2, content_hash = $3 WHERE id = $1', [
+    submissionId,
+    commit,
+    contentHash,
+  ]);
+}
+
+async function insertFiles(transaction: Sql, contentHash: string, files: readonly SkillFile[]): Promise<void> {
+  await transaction.query(
+    `INSERT INTO skill_files (content_hash, path, bytes, is_executable)
+     SELECT $1, f.path, f.bytes, f.is_executable
+     FROM unnest($2::text[], $3::bytea[], $4::boolean[]) AS f (path, bytes, is_executable)`,
+    [
+      contentHash,
+      files.map((file) => file.path),
+      files.map((file) => Buffer.from(file.bytes)),
+      files.map((file) => file.isExecutable),
+    ],
+  );
+}
+
+/** Sorted by path, as it was fetched. Null: not there (any more). */
+export async function findFiles(sql: Sql, contentHash: string): Promise<SkillFile[] | null> {
+  const rows = await prepared<SkillFile>(
+    sql,
+    'SELECT path, bytes, is_executable AS "isExecutable" FROM skill_files WHERE content_hash = $1 ORDER BY path COLLATE "C"',
+    [contentHash],
+  );
+  return rows.length > 0 ? rows : null;
+}

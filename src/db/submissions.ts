@@ -1,0 +1,77 @@
+import type { Judgement } from '../ports/judge.js';
+import type { SkillAddress } from '../ports/skill.js';
+import type { ScanResult } from '../ports/skill-scanner.js';
+import type { Sql, Statement } from '../ports/sql.js';
+import { prepared } from './client.js';
+import { storableJson } from './parameters.js';
+
+/** What was submitted. */
+export interface NewSubmission extends SkillAddress {
+  email?: string | undefined;
+}
+
+/** What its stages work with. */
+export interface SubmissionRow extends SkillAddress {
+  commit: string | null;
+  contentHash: string | null;
+  tier1: ScanResult | null;
+  tier2: Judgement | null;
+}
+
+/** Adds the submission's own row to an item that was just created in this transaction. */
+export async function insertSubmission(transaction: Sql, id: string, submission: NewSubmission): Promise<void> {
+  const { repoUrl, skillName, skillPath, ref, email } = submission;
+  await prepared(
+    transaction,
+    'INSERT INTO submissions (id, repo_url, skill_name, skill_path, ref, email) VALUES ($1, $2, $3, $4, $5, $6)',
+    [id, repoUrl, skillName, skillPath ?? null, ref ?? null, email ?? null],
+  );
+}
+
+export async function findSubmission(sql: Sql, id: string): Promise<SubmissionRow> {
+  const [found] = await prepared<SubmissionRow>(
+    sql,
+    `SELECT repo_url AS "repoUrl", skill_name AS "skillName", skill_path AS "skillPath", ref, commit,
+       content_hash AS "contentHash", tier1, tier2
+     FROM submissions WHERE id = $1`,
+    [id],
+  );
+  if (!found) throw new Error(`there is no submission ${id}`);
+  return found;
+}
+
+export function saveVendor(isVendor: boolean): Statement {
+  return {
+    text: 'UPDATE submissions s SET is_vendor = $1::boolean FROM guard WHERE s.id = guard.item_id',
+    values: [isVendor],
+  };
+}
+
+export function saveScan(result: ScanResult): Statement {
+  return {
+    text: 'UPDATE submissions s SET tier1 = $1::jsonb FROM guard WHERE s.id = guard.item_id',
+    values: [storableJson(result)],
+  };
+}
+
+/** The judgement is kept for whoever submits the same content while the same judge is asked. */
+export function saveJudgement(judge: string, judgement: Judgement): Statement {
+  return {
+    text: `WITH cached AS (
+        INSERT INTO judgements (content_hash, judge, judgement)
+        SELECT s.content_hash, $1::text, $2::jsonb FROM submissions s, guard
+        WHERE s.id = guard.item_id AND s.content_hash IS NOT NULL ON CONFLICT DO NOTHING
+      )
+      UPDATE submissions s SET tier2 = $2::jsonb FROM guard WHERE s.id = guard.item_id`,
+    values: [judge, storableJson(judgement)],
+  };
+}
+
+export async function findJudgement(sql: Sql, contentHash: string, judge: string): Promise<Judgement | null> {
+  const [found] = await prepared<{ judgement: Judgement }>(
+    sql,
+    'SELECT judgement FROM judgements WHERE content_hash = $1 AND judge = $2',
+    [contentHash, judge],
+  );
+  return found?.judgement ?? null;
+}
