@@ -7,7 +7,17 @@ import { rescueItem } from '../../src/db/control.js';
 import { recordRefusal, rereadAttempt } from '../../src/db/reread.js';
 import type { Sql } from '../../src/ports/sql.js';
 import type { Save } from '../../src/ports/stage.js';
-import { attemptsOf, auditOf, effectsOf, itemOf, movesOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
+import {
+  attemptsOf,
+  auditOf,
+  effectsOf,
+  itemOf,
+  lastMetadataOf,
+  movesOf,
+  taskOf,
+  tasksOf,
+  trailFaults,
+} from '../support/facts.js';
 import { byHand, doneWith, effectOf, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { admitting, brief, resting, reviewed, several, spreadAll, spreadLast, straight } from '../support/tables.js';
 
@@ -230,6 +240,39 @@ describe('a save that fails', () => {
     const save = { text: `INSERT INTO canary_effects (stage) VALUES ('loose')`, values: [] };
 
     await expect(hand.commit(attempt, { is: 'done', outcome: 'done', save })).rejects.toThrow('FROM guard');
+  });
+});
+
+describe('what a save learns in its transaction', () => {
+  const GIVEN = { version: '1.0.0' };
+  const save = () => Promise.resolve(GIVEN);
+
+  it.each([
+    ['the move follows from the table', straight],
+    ['the row is asked what comes next', admitting],
+  ])('is in the audit entry and in the note where %s', async (_, pipeline) => {
+    const hand = byHand(spine.pool, pipeline);
+    const id = await hand.make();
+    const claimed = await hand.claimed(id);
+
+    await hand.commit(claimed, { is: 'done', outcome: 'done', note: { size: 3 }, save });
+
+    expect(await lastMetadataOf(spine.pool, id)).toMatchObject({ size: 3, ...GIVEN });
+    expect(await taskOf(spine.pool, id, claimed.stage)).toMatchObject({ note: { size: 3, ...GIVEN } });
+  });
+});
+
+describe('a row that names the system', () => {
+  it('has it as the mover of its outcomes, and its run is not told of what it did itself', async () => {
+    const { READING } = straight.states;
+    const bySystem: Pipeline = { ...straight, states: { ...straight.states, READING: { ...READING, by: 'system' } } };
+    const hand = byHand(spine.pool, bySystem);
+    const id = await hand.make();
+
+    await hand.walk(id, 'read');
+
+    expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ actor: 'system', actorType: 'system' });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'CHECKING', wakeAfter: null });
   });
 });
 

@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { beatTask, keepCheckpoint } from '../../src/db/beat.js';
 import { cancelItem, decideItem, pauseItem, rescueItem, resumeItem, retryItem } from '../../src/db/control.js';
+import type { Sql } from '../../src/ports/sql.js';
 import { holdItem } from '../support/barrier.js';
-import { attemptsOf, auditOf, effectsOf, itemOf, movesOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
+import {
+  attemptsOf,
+  auditOf,
+  effectsOf,
+  itemOf,
+  lastMetadataOf,
+  movesOf,
+  taskOf,
+  tasksOf,
+  trailFaults,
+} from '../support/facts.js';
 import { ADA, byHand, codeOf, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { admitting, batched, reopened, resting, reviewed, several, spreadAll, straight } from '../support/tables.js';
 
@@ -97,6 +108,37 @@ describe('a decision', () => {
     expect(changed).toMatchObject({ state: 'SECOND_REVIEW', version: 3 });
     expect(await itemOf(spine.pool, id)).toMatchObject({ wakeAfter: expect.any(Date) as Date, epoch: 1 });
     expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'admin-escalate', actor: 'root' });
+  });
+
+  it('saves what it brings about together with its move, once', async () => {
+    const id = await awaiting();
+    const saved: string[] = [];
+    const request = {
+      itemId: id,
+      actor: ROOT,
+      id: `saves-${id}`,
+      outcome: 'escalate',
+      save: (transaction: Sql) => {
+        saved.push('once');
+        return transaction.query('SELECT 1').then(() => ({ ticket: 7 }));
+      },
+    };
+
+    await decideItem(spine.pool, find, request);
+    await decideItem(spine.pool, find, request);
+
+    expect(saved).toEqual(['once']);
+    expect(await lastMetadataOf(spine.pool, id)).toEqual({ ticket: 7 });
+  });
+
+  it('is not made where what it brings about fails', async () => {
+    const id = await awaiting();
+    const save = () => Promise.reject(new Error('no room'));
+    const request = { itemId: id, actor: ROOT, id: `fails-${id}`, outcome: 'escalate', save };
+
+    await expect(decideItem(spine.pool, find, request)).rejects.toThrow('no room');
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+    expect(await decisionsOn(id)).toEqual([]);
   });
 
   it('sent twice is one, also when the item has gone on since', async () => {

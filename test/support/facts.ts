@@ -48,12 +48,13 @@ export interface TaskFacts {
   rescues: number;
   suspect: boolean;
   outcome: string | null;
+  note: Record<string, unknown> | null;
 }
 
 export async function tasksOf(pool: pg.Pool, itemId: string): Promise<TaskFacts[]> {
   const { rows } = await pool.query<TaskFacts>(
     `SELECT visit, stage, unit, status, fence, attempt, errors, crashes, sole_crashes AS "soleCrashes", rescues, suspect,
-       outcome FROM tasks WHERE item_id = $1 ORDER BY visit, stage, position, unit`,
+       outcome, note FROM tasks WHERE item_id = $1 ORDER BY visit, stage, position, unit`,
     [itemId],
   );
   return rows;
@@ -90,14 +91,25 @@ export interface AuditFacts {
   to: string;
   trigger: string;
   actor: string;
+  actorType: string;
 }
 
 export async function auditOf(pool: pg.Pool, itemId: string): Promise<AuditFacts[]> {
   const { rows } = await pool.query<AuditFacts>(
-    `SELECT version, visit, epoch, from_state AS from, to_state AS to, trigger, actor FROM audit WHERE item_id = $1 ORDER BY id`,
+    `SELECT version, visit, epoch, from_state AS from, to_state AS to, trigger, actor,
+       actor_type AS "actorType" FROM audit WHERE item_id = $1 ORDER BY id`,
     [itemId],
   );
   return rows;
+}
+
+/** What the last entry says besides the move. */
+export async function lastMetadataOf(pool: pg.Pool, itemId: string): Promise<unknown> {
+  const { rows } = await pool.query<{ metadata: unknown }>(
+    'SELECT metadata FROM audit WHERE item_id = $1 ORDER BY id DESC LIMIT 1',
+    [itemId],
+  );
+  return rows[0]?.metadata;
 }
 
 /** The moves of an item, as `from>to`. */
