@@ -1,16 +1,13 @@
 import { AppError } from '../../core/errors.js';
 import { type Verdict, verdictOf } from '../../core/judgement.js';
-import type { SubmissionRow } from '../../db/submissions.js';
-import { saveJudgement, saveScan, saveVendor } from '../../db/submissions.js';
+import type { Certification } from '../../db/skills.js';
+import { saveJudgement, saveScan, saveVendor, type SubmissionRow } from '../../db/submissions.js';
 import type { submission } from '../../pipelines/submission.js';
 import type { Judge, Judgement } from '../../ports/judge.js';
 import type { Skill, SkillFile, SkillSource } from '../../ports/skill.js';
 import type { SkillScanner } from '../../ports/skill-scanner.js';
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject, StageContext, Stages } from '../../ports/stage.js';
-
-/** How a version came to be published. */
-export type Certification = { tier: 'vendor'; method: 'vendor' } | { tier: 'tier2'; method: 'automatic' };
 
 export interface SubmissionDeps {
   find(id: string): Promise<SubmissionRow>;
@@ -60,7 +57,10 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       const known = await deps.findJudgement(skill.contentHash, deps.judge.version);
       const judgement = known ?? (await deps.judge.judge(skill, skill.findings, signal));
       const { score, model } = judgement;
-      const concerns = [...judgement.limits.map(({ because }) => because), ...judgement.concerns.map(({ text }) => text)];
+      const concerns = [
+        ...judgement.limits.map(({ because }) => because),
+        ...judgement.concerns.map(({ text }) => text),
+      ];
       return {
         outcome: OUTCOMES[verdictOf(judgement)],
         note: { score, model, ...(concerns.length > 0 && { concerns }) },

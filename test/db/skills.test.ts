@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/client.js';
+import { createItem } from '../../src/db/items.js';
+import { keepContent } from '../../src/db/skill-contents.js';
+import { publishSkill } from '../../src/db/skills.js';
+import { insertSubmission } from '../../src/db/submissions.js';
+import { submission } from '../../src/pipelines/submission.js';
+import type { Skill } from '../../src/ports/skill.js';
+import type { JsonObject } from '../../src/ports/stage.js';
+import { ADA, useSpine } from '../support/spine.js';
+
+const spine = useSpine();
+const AUTOMATIC = { tier: 'tier2', method: 'automatic' } as const;
+
+function skillOf(body: string): Skill {
+  const text = `---\nname: tidy\ndescription: "Tidies a folder up"\n---\n${body}\n`;
+  const contentHash = createHash('sha256').update(text).digest('hex');
+  return {
+    files: [{ path: 'SKILL.md', bytes: Buffer.from(text), isExecutable: false }],
+    contentHash,
+    commit: contentHash.slice(0, 40),
+  };
+}
+
+/** Submitted and fetched. */
+async function fetched(repoUrl: string, body: string): Promise<string> {
+  return inTransaction(spine.pool, async (transaction) => {
+    const { id } = await createItem(transaction, submission, { owner: 'ada', actor: ADA, trigger: 'api-submission' });
+    await insertSubmission(transaction, id, { repoUrl, skillName: 'tidy' });
+    await keepContent(transaction, id, skillOf(body));
+    return id;
+  });
+}
+
+function publish(id: string): Promise<JsonObject> {
+  return inTransaction(spine.pool, (transaction) => publishSkill(transaction, id, AUTOMATIC));
+}
+
+async function versionsOf(repoUrl: string) {
+  const { rows } = await spine.pool.query<{ line: string }>(
+    `SELECT concat_ws(' ', s.name, v.number, v.version, v.description) AS line FROM skills s
+     JOIN skill_versions v ON v.skill_id = s.id WHERE s.repo_url = $1 ORDER BY v.number`,
+    [repoUrl],
+  );
+  return rows.map(({ line }) => line);
+}
+
+describe('a published skill', () => {
+  it('begins with 1.0.0, and new content is a new version', async () => {
+    const repo = 'https://github.com/first/skills';
+    expect(await publish(await fetched(repo, '# Use\nSort what is there by date, oldest first. Ask before anything is moved.'))).toMatchObject({ version: '1.0.0' });
+    expect(await publish(await fetched(repo, '# Use\nSort what is there by date, newest first. Ask before anything is moved.'))).toMatchObject({ version: '1.0.1' });
+    expect(await versionsOf(repo)).toEqual(['tidy 1 1.0.0 Tidies a folder up', 'tidy 2 1.0.1 Tidies a folder up']);
+  });
+
+  it('stays as it is when the same content is published again', async () => {
+    const repo = 'https://github.com/again/skills';
+    const first = await publish(await fetched(repo, 'Same.'));
+    expect(await publish(await fetched(repo, 'Same.'))).toEqual({ ...first, unchanged: true });
+    expect(await versionsOf(repo)).toHaveLength(1);
+  });
+
+  it('takes versions one after the other, however many are published at once', async () => {
+    const repo = 'https://github.com/many/skills';
+    const ids = await Promise.all(Array.from({ length: 8 }, (_, n) => fetched(repo, `# Use\nWay ${String(n)}.`)));
+    await Promise.all(ids.map(publish));
+    expect((await versionsOf(repo)).map((line) => line.split(' ')[1])).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+      '6',
+      '7',
+      '8',
+    ]);
+    const versions = (await versionsOf(repo)).map((line) => line.split(' ')[2]);
+    expect(new Set(versions).size).toBe(8);
+  });
+
+  it('leaves its name to whoever had it, and takes one with its owner', async () => {
+    const [mine, theirs] = ['https://github.com/ada/tools', 'https://github.com/Eve/tools'];
+    await publish(await fetched(mine, 'Mine.'));
+    await publish(await fetched(theirs, 'Theirs.'));
+    const [name] = (await versionsOf(theirs)).map((line) => line.split(' ')[0]);
+    expect(name).toBe('tidy-eve');
+  });
+
+  it('has no version of a submission that was not published after all', async () => {
+    const repo = 'https://github.com/undone/skills';
+    const id = await fetched(repo, 'Undone.');
+    const undone = inTransaction(spine.pool, async (transaction) => {
+      await publishSkill(transaction, id, AUTOMATIC);
+      throw new Error('the commit was refused');
+    });
+    await expect(undone).rejects.toThrow('refused');
+    expect(await versionsOf(repo)).toEqual([]);
+    expect(await publish(id)).toMatchObject({ version: '1.0.0' });
+  });
+});
