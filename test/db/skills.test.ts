@@ -49,8 +49,16 @@ async function versionsOf(repoUrl: string) {
 describe('a published skill', () => {
   it('begins with 1.0.0, and new content is a new version', async () => {
     const repo = 'https://github.com/first/skills';
-    expect(await publish(await fetched(repo, '# Use\nSort what is there by date, oldest first. Ask before anything is moved.'))).toMatchObject({ version: '1.0.0' });
-    expect(await publish(await fetched(repo, '# Use\nSort what is there by date, newest first. Ask before anything is moved.'))).toMatchObject({ version: '1.0.1' });
+    expect(
+      await publish(
+        await fetched(repo, '# Use\nSort what is there by date, oldest first. Ask before anything is moved.'),
+      ),
+    ).toMatchObject({ version: '1.0.0' });
+    expect(
+      await publish(
+        await fetched(repo, '# Use\nSort what is there by date, newest first. Ask before anything is moved.'),
+      ),
+    ).toMatchObject({ version: '1.0.1' });
     expect(await versionsOf(repo)).toEqual(['tidy 1 1.0.0 Tidies a folder up', 'tidy 2 1.0.1 Tidies a folder up']);
   });
 
