@@ -2,6 +2,7 @@ import type { Judgement } from '../ports/judge.js';
 import type { SkillAddress } from '../ports/skill.js';
 import type { ScanResult } from '../ports/skill-scanner.js';
 import type { Sql, Statement } from '../ports/sql.js';
+import type { Save } from '../ports/stage.js';
 import { prepared } from './client.js';
 import { storableJson } from './parameters.js';
 
@@ -55,15 +56,17 @@ export function saveScan(result: ScanResult): Statement {
 }
 
 /** The judgement is kept for whoever submits the same content while the same judge is asked. */
-export function saveJudgement(judge: string, judgement: Judgement): Statement {
-  return {
-    text: `WITH cached AS (
-        INSERT INTO judgements (content_hash, judge, judgement)
-        SELECT s.content_hash, $1::text, $2::jsonb FROM submissions s, guard
-        WHERE s.id = guard.item_id AND s.content_hash IS NOT NULL ON CONFLICT DO NOTHING
-      )
-      UPDATE submissions s SET tier2 = $2::jsonb FROM guard WHERE s.id = guard.item_id`,
-    values: [judge, storableJson(judgement)],
+export function saveJudgement(id: string, judge: string, judgement: Judgement): Save {
+  return async (transaction) => {
+    const { rows } = await transaction.query<{ contentHash: string | null }>(
+      'UPDATE submissions SET tier2 = $2::jsonb WHERE id = $1 RETURNING content_hash AS "contentHash"',
+      [id, storableJson(judgement)],
+    );
+    await transaction.query(
+      `INSERT INTO judgements (content_hash, judge, judgement) SELECT $1::text, $2, $3::jsonb WHERE $1::text IS NOT NULL
+       ON CONFLICT DO NOTHING`,
+      [rows[0]?.contentHash ?? null, judge, storableJson(judgement)],
+    );
   };
 }
 

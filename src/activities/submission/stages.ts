@@ -64,7 +64,7 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       return {
         outcome: OUTCOMES[verdictOf(judgement)],
         note: { score, model, ...(concerns.length > 0 && { concerns }) },
-        save: saveJudgement(deps.judge.version, judgement),
+        save: saveJudgement(item.id, deps.judge.version, judgement),
       };
     },
 
