@@ -1,40 +1,18 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/client.js';
-import { createItem } from '../../src/db/items.js';
-import { keepContent } from '../../src/db/skill-contents.js';
 import { publishSkill } from '../../src/db/skills.js';
-import { insertSubmission } from '../../src/db/submissions.js';
-import { submission } from '../../src/pipelines/submission.js';
-import type { Skill } from '../../src/ports/skill.js';
 import type { JsonObject } from '../../src/ports/stage.js';
-import { ADA, useSpine } from '../support/spine.js';
+import { AUTOMATIC, fetched as fetchedBy, publish as publishBy, skillOf } from '../support/skills.js';
+import { useSpine } from '../support/spine.js';
 
 const spine = useSpine();
-const AUTOMATIC = { tier: 'tier2', method: 'automatic' } as const;
 
-function skillOf(body: string): Skill {
-  const text = `---\nname: tidy\ndescription: "Tidies a folder up"\n---\n${body}\n`;
-  const contentHash = createHash('sha256').update(text).digest('hex');
-  return {
-    files: [{ path: 'SKILL.md', bytes: Buffer.from(text), isExecutable: false }],
-    contentHash,
-    commit: contentHash.slice(0, 40),
-  };
-}
-
-/** Submitted and fetched. */
-async function fetched(repoUrl: string, body: string): Promise<string> {
-  return inTransaction(spine.pool, async (transaction) => {
-    const { id } = await createItem(transaction, submission, { owner: 'ada', actor: ADA, trigger: 'api-submission' });
-    await insertSubmission(transaction, id, { repoUrl, skillName: 'tidy' });
-    await keepContent(transaction, id, skillOf(body));
-    return id;
-  });
+function fetched(repoUrl: string, body: string): Promise<string> {
+  return fetchedBy(spine.pool, { repoUrl }, skillOf(body));
 }
 
 function publish(id: string): Promise<JsonObject> {
-  return inTransaction(spine.pool, (transaction) => publishSkill(transaction, id, AUTOMATIC));
+  return publishBy(spine.pool, id);
 }
 
 async function versionsOf(repoUrl: string) {
@@ -51,12 +29,18 @@ describe('a published skill', () => {
     const repo = 'https://github.com/first/skills';
     expect(
       await publish(
-        await fetched(repo, '# Use\nSort what is there by date, oldest first. Ask before anything is moved.'),
+        await fetched(
+          repo,
+          '# Use\nSort what is there.\nThe oldest comes first.\nAsk before anything is moved.\nSay what was done.',
+        ),
       ),
     ).toMatchObject({ version: '1.0.0' });
     expect(
       await publish(
-        await fetched(repo, '# Use\nSort what is there by date, newest first. Ask before anything is moved.'),
+        await fetched(
+          repo,
+          '# Use\nSort what is there.\nThe newest comes first.\nAsk before anything is moved.\nSay what was done.',
+        ),
       ),
     ).toMatchObject({ version: '1.0.1' });
     expect(await versionsOf(repo)).toEqual(['tidy 1 1.0.0 Tidies a folder up', 'tidy 2 1.0.1 Tidies a folder up']);
