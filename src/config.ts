@@ -35,6 +35,7 @@ const SECRETS = new Set([
   'DATABASE_DIRECT_URL',
   'TEMPORAL_API_KEY',
   'JWT_SECRET',
+  'STATUS_LINK_SECRET',
   // Whoever knows the address of an incoming webhook may post to it.
   'NOTIFY_WEBHOOK_URL',
   'NOTIFY_WEBHOOK_SECRET',
@@ -110,6 +111,8 @@ const settings = z.object({
   JWT_JWKS_URL: webUrl.optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
+  STATUS_LINK_SECRET: text('at least 32 characters', (value) => value.length >= 32).optional(),
+  PUBLIC_URL: webUrl.optional(),
 
   DATABASE_URL: postgresUrl.optional(),
   DATABASE_DIRECT_URL: postgresUrl.optional(),
@@ -282,6 +285,8 @@ function configOf(given: Settings, pipelines: Readonly<Record<string, PipelineOv
       issuer: given.JWT_ISSUER,
       audience: given.JWT_AUDIENCE,
     },
+    /** No secret: somebody else's keys sign tokens, and there are no status links. */
+    links: { secret: given.STATUS_LINK_SECRET ?? given.JWT_SECRET, publicUrl: given.PUBLIC_URL },
     /** No URL: the embedded Postgres. The direct one is for migrations and session locks, which a pooler would break. */
     database: {
       url: given.DATABASE_URL,

@@ -30,8 +30,11 @@ import { addMetricsRoute } from './routes/metrics.js';
 import { addNotificationRoutes } from './routes/notifications.js';
 import { addPipelineRoutes } from './routes/pipelines.js';
 import { addReceiptRoutes } from './routes/receipts.js';
+import { addRegistryRoutes } from './routes/registry.js';
 import { addScheduleRoutes } from './routes/schedules.js';
+import { addStatusRoute } from './routes/status.js';
 import { addWorkerRoutes } from './routes/workers.js';
+import type { StatusLinks } from './status-links.js';
 import type { SweepWatch } from './sweep-watch.js';
 
 export interface ApiSettings {
@@ -40,6 +43,8 @@ export interface ApiSettings {
   bodyLimitBytes: number;
   /** The Temporal Web UI and the namespace that runs are in; null: no links. */
   temporalUi: { url: string; namespace: string } | null;
+  /** Whether a verdict is sent to the address that came with a submission. */
+  sendsMail: boolean;
 }
 
 export interface ApiDeps {
@@ -48,6 +53,7 @@ export interface ApiDeps {
   engine: Engine;
   schedules: Schedules;
   pipelines: Readonly<Record<string, Pipeline>>;
+  links: StatusLinks;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null };
   /** The same of the watcher and dead workers. */
@@ -69,6 +75,9 @@ export type App = FastifyInstance<
   ZodTypeProvider
 >;
 
+/** A skill's name with its owner behind it; ids are shorter. */
+const MAX_PARAM_LENGTH = 200;
+
 /** A request must have arrived after this long; no body of ours takes nearly as long. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
@@ -88,6 +97,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdOf,
     bodyLimit: settings.bodyLimitBytes,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     requestTimeout: REQUEST_TIMEOUT_MS,
     handlerTimeout: HANDLER_TIMEOUT_MS,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
@@ -135,6 +145,8 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addWorkerRoutes(app, deps);
   addNotificationRoutes(app, deps);
   addScheduleRoutes(app, deps);
+  addRegistryRoutes(app, deps);
+  addStatusRoute(app, deps);
   await addReference(app);
   return app;
 }

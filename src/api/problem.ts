@@ -39,6 +39,12 @@ export function problems(...statuses: readonly ProblemStatus[]) {
   return Object.fromEntries([...COMMON, ...statuses].map((status) => [status, problemResponse(status)]));
 }
 
+/** The same of a route that anybody may call. */
+export function openProblems(...statuses: readonly ProblemStatus[]) {
+  const open = COMMON.filter((status) => status !== 401 && status !== 403);
+  return Object.fromEntries([...open, ...statuses].map((status) => [status, problemResponse(status)]));
+}
+
 export function problemResponse(status: ProblemStatus) {
   return { description: DESCRIPTIONS[status], content: { [PROBLEM_TYPE]: { schema: Problem } } };
 }

@@ -32,7 +32,8 @@ export async function publishSkill(
   const next = nextVersion(previous, content);
   if (next.change === 'none') return { version: next.version, skillId, unchanged: true };
   await transaction.query(
-    `INSERT INTO skill_versions (skill_id, number, version, content_hash, commit, description, tier, method, score, submission_id)
+    `WITH updated AS (UPDATE skills SET updated_at = now() WHERE id = $1)
+     INSERT INTO skill_versions (skill_id, number, version, content_hash, commit, description, tier, method, score, submission_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       ...[skillId, (latest?.number ?? 0) + 1, next.version, submitted.contentHash, submitted.commit],

@@ -4,6 +4,7 @@ import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.j
 import type { AuthSettings } from '../api/auth.js';
 import { within } from '../api/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
+import { createStatusLinks } from '../api/status-links.js';
 import { countStarts } from '../api/tell-engine.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { hasShortStage } from '../core/machine.js';
@@ -44,19 +45,22 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   );
   const engine = createTemporalEngine(client, { isShort: (name) => short.has(name) });
   const schedules = createTemporalSchedules(client, schedulesOf(pipelines, config.schedules));
-  const loops = startLoops({ config, directUrl, pool, client, engine, pipelines, schedules, metrics, logger });
+  const links = createStatusLinks(config.links);
+  const loops = startLoops({ config, directUrl, pool, client, engine, pipelines, schedules, links, metrics, logger });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller } = config.api;
   const limits = {
     ...{ rateLimitPerMinute, maxStreams, maxStreamsPerCaller },
     maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS,
   };
-  const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config) };
+  const sendsMail = config.notify.smtp.url !== undefined;
+  const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config), sendsMail };
   const deps: ApiDeps = {
     pool,
     prisma,
     engine: countStarts(engine, metrics, 'api'),
     schedules,
     pipelines,
+    links,
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,
     sweeps: loops.sweeps,

@@ -30,6 +30,7 @@ export function createContract(document: OpenApi): Contract {
     const template = Object.keys(document.paths).find((each) => patternOf(each).test(path));
     const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
     const media = mediaTypeOf(response);
+    if (response.statusCode === 304 && response.body === '' && operation?.responses['304']) return;
     const pointer =
       template !== undefined && operation
         ? [

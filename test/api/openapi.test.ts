@@ -62,6 +62,11 @@ describe('the OpenAPI document', () => {
       'get /api/v1/receipts.csv',
       'get /api/v1/receipts/summary',
       'get /api/v1/schedules',
+      'get /api/v1/skills',
+      'get /api/v1/skills/{name}',
+      'get /api/v1/skills/{name}/badge.svg',
+      'get /api/v1/skills/{name}/versions',
+      'get /api/v1/status/{token}',
       'get /api/v1/workers',
       'get /health/live',
       'get /health/ready',
@@ -97,16 +102,24 @@ describe('the OpenAPI document', () => {
         expect(response.description, `${path} ${status}`).toBeTruthy();
         const media = Object.keys(response.content ?? {});
         if (Number(status) >= 400) expect(media, `${path} ${status}`).toEqual(['application/problem+json']);
-        else expect(media).toHaveLength(1);
+        else expect(media).toHaveLength(status === '304' ? 0 : 1);
       }
       if (method === 'post') expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(['application/json']);
     }
   });
 
-  it('asks for a token everywhere but for health', () => {
+  it('asks for a token everywhere but for health, the registry and status links', () => {
     expect(document.components.securitySchemes).toHaveProperty('bearer');
     const open = operations().filter(([, , operation]) => !operation.security);
-    expect(open.map(([path]) => path)).toEqual(['/health/live', '/health/ready']);
+    expect(open.map(([path]) => path)).toEqual([
+      '/health/live',
+      '/health/ready',
+      '/api/v1/skills',
+      '/api/v1/skills/{name}',
+      '/api/v1/skills/{name}/versions',
+      '/api/v1/skills/{name}/badge.svg',
+      '/api/v1/status/{token}',
+    ]);
     for (const [path, , operation] of operations()) {
       if (operation.security) expect(operation.responses, path).toHaveProperty('401');
     }

@@ -1,8 +1,9 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { SignJWT } from 'jose';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { type ApiSettings, type App, type ApiDeps, buildApp } from '../../src/api/app.js';
 import type { Role } from '../../src/api/auth.js';
+import { createStatusLinks } from '../../src/api/status-links.js';
 import { createPool } from '../../src/db/client.js';
 import { createPrisma } from '../../src/db/prisma.js';
 import { PIPELINES } from '../../src/pipelines/registry.js';
@@ -52,6 +53,8 @@ export interface TestApiOptions {
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
+  sendsMail?: boolean;
+  logger?: Logger;
 }
 
 /** The API on a database of its own, with an engine that is passed in. */
@@ -67,11 +70,12 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     engine,
     schedules,
     pipelines: options.pipelines ?? PIPELINES,
+    links: createStatusLinks({ secret: SECRET, publicUrl: undefined }),
     ...(options.dispatcher && { dispatcher: options.dispatcher }),
     ...(options.watcher && { watcher: options.watcher }),
     ...(options.sweeps && { sweeps: options.sweeps }),
     ...(options.leaving && { leaving: options.leaving }),
-    logger: pino({ level: 'silent' }),
+    logger: options.logger ?? pino({ level: 'silent' }),
     metrics: createMetrics(),
     settings: {
       auth: options.auth ?? { secret: SECRET },
@@ -81,6 +85,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
       },
       bodyLimitBytes: 1_048_576,
       temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default' },
+      sendsMail: options.sendsMail ?? false,
     },
   });
   await app.ready();

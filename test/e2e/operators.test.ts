@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type App, buildApp } from '../../src/api/app.js';
+import { createStatusLinks } from '../../src/api/status-links.js';
 import { workflowIdOf } from '../../src/core/run.js';
 import { createPrisma, type Prisma } from '../../src/db/prisma.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
@@ -36,7 +37,8 @@ async function operatorOf(line: Line): Promise<(path: string, body: object) => P
   const app = await buildApp({
     ...{ pool: stack.limited, prisma, engine: stack.engine, pipelines: { [line.table().name]: line.table() } },
     ...{ schedules: createFakeSchedules(), logger: pino({ level: 'silent' }), metrics: createMetrics() },
-    settings: { auth: { secret: SECRET }, limits, bodyLimitBytes: 100_000, temporalUi: null },
+    settings: { auth: { secret: SECRET }, limits, bodyLimitBytes: 100_000, temporalUi: null, sendsMail: false },
+    links: createStatusLinks({ secret: SECRET, publicUrl: undefined }),
   });
   apps.push(app);
   const headers = { authorization: `Bearer ${await tokenOf(ADMIN)}` };
