@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 3_000;
 export function createSlackNotifier(options: PostOptions): Notifier {
   const post = createPostJson(options);
   return {
-    reaches: ({ owner }) => owner === null,
+    reaches: ({ owner, mailTo }) => owner === null && mailTo === null,
     deliver: (notice, signal) => post(JSON.stringify({ text: textOf(notice) }), {}, signal),
   };
 }

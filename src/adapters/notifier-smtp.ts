@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
 import { AppError } from '../core/errors.js';
 import { isMailAddress } from '../core/mail-address.js';
-import type { Notice, Notifier } from '../ports/notifier.js';
+import type { Addressed, Letter, Notice, Notifier } from '../ports/notifier.js';
 
 export interface SmtpOptions {
   /** smtp://user:password@host:587 or smtps://… */
@@ -19,14 +19,15 @@ export interface SmtpOptions {
 const MAX_SUBJECT_CHARACTERS = 150;
 
 export function createSmtpNotifier({ url, from, to, logger }: SmtpOptions): Notifier {
-  function recipientsOf(owner: string | null): readonly string[] {
-    if (owner === null) return to;
-    return isMailAddress(owner) ? [owner] : [];
+  function recipientsOf({ owner, mailTo }: Addressed): readonly string[] {
+    const person = mailTo ?? owner;
+    if (person === null) return to;
+    return isMailAddress(person) ? [person] : [];
   }
   return {
-    reaches: ({ owner }) => recipientsOf(owner).length > 0,
+    reaches: (notice) => recipientsOf(notice).length > 0,
     async deliver(notice, signal) {
-      const recipients = recipientsOf(notice.owner);
+      const recipients = recipientsOf(notice);
       if (recipients.length === 0) throw new AppError('delivery_refused', 'nobody in it has a mail address');
       const { rejected } = await send(url, mailOf(notice, from, recipients), signal);
       // Some have it. Sending it again for the others would send it to those twice.
@@ -36,21 +37,27 @@ export function createSmtpNotifier({ url, from, to, logger }: SmtpOptions): Noti
 }
 
 function mailOf(notice: Notice, from: string, recipients: readonly string[]) {
-  const about = [notice.pipeline, notice.itemId].filter((part) => part !== null).join(' ');
-  const lines = [notice.sentence, '', ...(about ? [`About: ${about}`] : []), `At: ${notice.at.toISOString()}`];
+  const { subject, text } = notice.letter ?? noteOf(notice);
   return {
     from,
     // Addresses, not a text that holds some: nothing in them is read as a list, a name or a header.
     to: recipients.map((address) => ({ name: '', address })),
     envelope: { from, to: [...recipients] },
-    subject: `[unstuck] ${oneLine(notice.sentence)}`.slice(0, MAX_SUBJECT_CHARACTERS),
-    text: [...lines, `Event: ${notice.id}`, ''].join('\n'),
+    subject: `[unstuck] ${oneLine(subject)}`.slice(0, MAX_SUBJECT_CHARACTERS),
+    text: `${text}\n`,
     // The same at every try, so that a mail which comes twice is known to be one.
     messageId: `<${createHash('sha256').update(notice.id).digest('hex').slice(0, 40)}@${from.slice(from.lastIndexOf('@') + 1)}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
   };
+}
+
+/** For operators and owners, who know what an event is. */
+function noteOf({ id, sentence, pipeline, itemId, at }: Notice): Letter {
+  const about = [pipeline, itemId].filter((part) => part !== null).join(' ');
+  const lines = [sentence, '', ...(about ? [`About: ${about}`] : []), `At: ${at.toISOString()}`, `Event: ${id}`];
+  return { subject: sentence, text: lines.join('\n') };
 }
 
 function oneLine(text: string): string {

@@ -7,7 +7,8 @@ export function createWebhookNotifier({ secret, ...options }: PostOptions & { se
   const webhook = new Webhook(secret);
   const post = createPostJson(options);
   return {
-    reaches: () => true,
+    // An address that somebody left for one verdict is nobody else's.
+    reaches: ({ mailTo }) => mailTo === null,
     async deliver(notice, signal) {
       const body = bodyOf(notice);
       const id = encodeURI(notice.id);
@@ -24,6 +25,7 @@ export function createWebhookNotifier({ secret, ...options }: PostOptions & { se
 }
 
 /** The same text at every try. */
-function bodyOf({ kind, at, ...rest }: Notice): string {
-  return JSON.stringify({ type: kind, timestamp: at.toISOString(), data: rest });
+function bodyOf({ kind, at, id, sentence, pipeline, itemId, owner, payload }: Notice): string {
+  const data = { id, sentence, pipeline, itemId, owner, payload };
+  return JSON.stringify({ type: kind, timestamp: at.toISOString(), data });
 }

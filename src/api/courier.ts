@@ -11,13 +11,18 @@ import {
   type TakenDelivery,
   takeDueDeliveries,
 } from '../db/deliveries.js';
-import type { ChannelName, Channels, Notifier } from '../ports/notifier.js';
+import type { ChannelName, Channels, Letter, Notice, Notifier } from '../ports/notifier.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { startLoop } from './loop.js';
+
+/** Words the end of a pipeline's item for whom it concerns; null: there is nothing more to say. */
+export type WriteLetter = (pool: pg.Pool, itemId: string) => Promise<Letter | null>;
 
 export interface CourierDeps {
   pool: pg.Pool;
   channels: Channels;
+  /** By pipeline; without one, a person is sent the sentence. */
+  letters?: Readonly<Record<string, WriteLetter>>;
   policy: CourierPolicy & { timeoutMs: number };
   logger: Logger;
   metrics: Pick<Metrics, 'deliveries'>;
@@ -112,13 +117,22 @@ async function deliver(
     return;
   }
   try {
-    await withinTime(stopping, policy.timeoutMs, (signal) => channel.deliver(delivery.notice, signal));
+    const notice = await withLetter(deps, delivery.notice);
+    await withinTime(stopping, policy.timeoutMs, (signal) => channel.deliver(notice, signal));
   } catch (error) {
     await fail(deps, delivery, error);
     return;
   }
   deps.metrics.deliveries.inc({ channel: delivery.channel, result: 'delivered' });
   await persist(deps, stopping, () => markDelivered(pool, delivery));
+}
+
+/** Written when it is sent: what ended an item may have been stored by the very statement that raised the event. */
+async function withLetter({ pool, letters = {} }: CourierDeps, notice: Notice): Promise<Notice> {
+  const { mailTo, pipeline, itemId } = notice;
+  if (mailTo === null || pipeline === null || itemId === null) return notice;
+  const letter = await letters[pipeline]?.(pool, itemId);
+  return letter ? { ...notice, letter } : notice;
 }
 
 /** A timer of our own: Node 20 collects a signal made of `AbortSignal.timeout` while somebody waits for it, and it never comes. */

@@ -79,6 +79,8 @@ export interface Pipeline<Name extends string = string, S = States> {
   cancelled: string;
   /** When a storm of failures holds its stages; laid over every table by the settings, without it nothing does. */
   breaker?: BreakerSettings;
+  /** Whom an item's end concerns besides its owner: the mail address, if there is one, in this column of the domain's own row. */
+  tells?: { table: string; column: string };
   /** Whether a dedupe key is unique among live items only, or among all there ever were. */
   dedupes?: 'live' | 'all';
   states: S;

@@ -17,6 +17,7 @@ export function rowProblems(pipeline: Pipeline): string[] {
 const PIPELINE_NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const STATE_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
 const WORD = /^[a-z][A-Za-z0-9_]*$/;
+const COLUMN_NAME = /^[a-z][a-z_]*$/;
 const TRIGGER = /^[a-z][A-Za-z0-9_-]*$/;
 
 /** Mermaid reads these, in any case, as the beginning of something else. */
@@ -45,6 +46,8 @@ function nameProblems(pipeline: Pipeline): string[] {
     ),
     ...misnamed('an outcome', words, isWord),
     ...misnamed('a trigger', triggers, (name) => TRIGGER.test(name)),
+    // They become a part of a statement.
+    ...misnamed('a column', Object.values(pipeline.tells ?? {}), (name) => COLUMN_NAME.test(name)),
   ];
 }
 

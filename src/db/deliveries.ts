@@ -3,7 +3,7 @@ import type { ChannelName, Notice } from '../ports/notifier.js';
 import { inTransaction } from './client.js';
 import { storableText } from './parameters.js';
 
-const NOTICE = `id, kind, sentence, pipeline, item_id AS "itemId", owner, payload, created_at AS at`;
+const NOTICE = `id, kind, sentence, pipeline, item_id AS "itemId", owner, mail_to AS "mailTo", payload, created_at AS at`;
 
 /** Where a notice goes. */
 export type Route = (notice: Notice) => readonly ChannelName[];

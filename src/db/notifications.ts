@@ -36,7 +36,8 @@ export async function listNotifications(
     ...(before ? [`(o.created_at, o.id) < (${p.add(before.at)}::timestamptz, ${p.add(before.id)})`] : []),
   ];
   const { rows } = await pool.query<Notice & { deliveries: DeliveryRow[] | null }>(
-    `SELECT o.id, o.kind, o.sentence, o.pipeline, o.item_id AS "itemId", o.owner, o.payload, o.created_at AS at,
+    `SELECT o.id, o.kind, o.sentence, o.pipeline, o.item_id AS "itemId", o.owner, o.mail_to AS "mailTo", o.payload,
+       o.created_at AS at,
        (SELECT json_agg(to_jsonb(d) ORDER BY d.channel) FROM deliveries d WHERE d.event_id = o.id) AS deliveries
      FROM outbox o ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
      ORDER BY o.created_at DESC, o.id DESC LIMIT ${p.add(limit)}`,

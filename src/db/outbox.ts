@@ -4,6 +4,7 @@ import { storableJson, storableText } from './parameters.js';
 
 /** What somebody is told of. */
 export type EventKind =
+  | 'item_ended'
   | 'item_exhausted'
   | 'item_parked'
   | 'item_wedged'

@@ -6,6 +6,7 @@ import type { Sql } from '../ports/sql.js';
 import type { JsonObject } from '../ports/stage.js';
 import { prepared } from './client.js';
 import { Parameters, storableJson, storableText } from './parameters.js';
+import { toldOfEnd } from './told-end.js';
 
 export interface Actor {
   id: string;
@@ -94,7 +95,7 @@ export function transitionParts(pipeline: Pipeline, move: Move, p: Parameters): 
       SELECT id, ${p.add(pipeline.name)}, owner, version, visit, epoch, ${p.add(move.from)}, ${p.add(move.to)}, ${p.add(move.trigger)},
         ${p.add(move.actor.id)}, ${p.add(move.actor.type)}, ${p.add(storableJson(move.metadata ?? {}))}::jsonb
       FROM moved
-    )`;
+    )${toldOfEnd(pipeline, move, p)}`;
 }
 
 function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] {

@@ -19,6 +19,8 @@ export const submission = definePipeline({
     triggers: { LLM_ERROR: 'judge-unavailable' },
   },
   cancelled: 'REJECTED',
+  // Whoever left an address with the submission gets the verdict.
+  tells: { table: 'submissions', column: 'email' },
   states: {
     RECEIVED: {
       does: stage('checkVendor', { tries: 3, within: '2s', short: true, spent: 'leave' }),

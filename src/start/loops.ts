@@ -6,7 +6,9 @@ import { startCourier } from '../api/courier.js';
 import { type Dispatcher, startDispatcher } from '../api/dispatcher.js';
 import { type Loop, startLoop } from '../api/loop.js';
 import { type SweepWatch, startSweepWatch } from '../api/sweep-watch.js';
+import type { StatusLinks } from '../api/status-links.js';
 import { countStarts } from '../api/tell-engine.js';
+import { createVerdictLetter } from '../api/verdict-letter.js';
 import { startWatcher, type Watcher } from '../api/watcher.js';
 import type { Config } from '../config.js';
 import type { Pipeline } from '../core/pipeline.js';
@@ -33,6 +35,7 @@ export interface LoopParts {
   engine: Engine;
   pipelines: Readonly<Record<string, Pipeline>>;
   schedules: Schedules;
+  links: StatusLinks;
   metrics: Metrics;
   logger: Logger;
 }
@@ -46,10 +49,12 @@ export interface Loops {
 
 /** What goes on in the API process beside the requests. Each may run in any number of copies. */
 export function startLoops(parts: LoopParts): Loops {
-  const { config, directUrl, pool, client, engine, pipelines, schedules, metrics, logger } = parts;
+  const { config, directUrl, pool, client, engine, pipelines, schedules, links, metrics, logger } = parts;
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
   const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
-  const courier = startCourier({ pool, channels: channelsOf(config, logger), policy: config.notify, logger, metrics });
+  const letters = { submission: createVerdictLetter(links) };
+  const channels = channelsOf(config, logger);
+  const courier = startCourier({ pool, channels, letters, policy: config.notify, logger, metrics });
   const sweeps = startSweepWatch({ pool, schedules, logger });
   const small = [closeQuietBreakers(parts), rollUp(parts)];
   const over = new AbortController();

@@ -37,6 +37,7 @@ describe('an alert in Slack', () => {
 
   it('is for operators: what an owner is told is not said there', () => {
     const notifier = createSlackNotifier({ url: receiver.url, allowPrivate: true });
-    expect(notifier.reaches({ owner: 'alice@example.com' })).toBe(false);
+    expect(notifier.reaches({ owner: 'alice@example.com', mailTo: null })).toBe(false);
+    expect(notifier.reaches({ owner: null, mailTo: 'alice@example.com' })).toBe(false);
   });
 });

@@ -63,14 +63,28 @@ describe('a mail', () => {
     'goes to no owner who is not one plain address: %j',
     async (owner) => {
       const notifier = notifierOf(1);
-      expect(notifier.reaches({ owner })).toBe(false);
-      await expect(notifier.deliver(noticeOf({ owner }), PATIENT)).rejects.toMatchObject({ code: 'delivery_refused' });
+      for (const whom of [{ owner, mailTo: null }, { owner: null, mailTo: owner }]) {
+        expect(notifier.reaches(whom)).toBe(false);
+        await expect(notifier.deliver(noticeOf(whom), PATIENT)).rejects.toMatchObject({ code: 'delivery_refused' });
+      }
     },
   );
 
   it('needs operators to be for them', () => {
-    expect(notifierOf(1, { to: [] }).reaches({ owner: null })).toBe(false);
-    expect(notifierOf(1, { to: [] }).reaches({ owner: 'alice@example.org' })).toBe(true);
+    expect(notifierOf(1, { to: [] }).reaches({ owner: null, mailTo: null })).toBe(false);
+    expect(notifierOf(1, { to: [] }).reaches({ owner: 'alice@example.org', mailTo: null })).toBe(true);
+  });
+
+  it('is a letter, where there is one, to the person it is for and to nobody else', async () => {
+    const letter = { subject: 'tidy\r\nBcc: eve@example.org was not published', text: 'Line one.\n.\nLine three.' };
+
+    const mail = await sent(noticeOf({ owner: 'bob@example.org', mailTo: 'alice@example.org', letter }));
+
+    expect(mail.to).toEqual(['alice@example.org']);
+    expect(headersOf(mail).filter((line) => /^bcc/i.test(line))).toEqual([]);
+    expect(headerOf(mail, 'subject')).toBe('[unstuck] tidy Bcc: eve@example.org was not published');
+    expect(mail.raw).toContain('Line one.\r\n.\r\nLine three.');
+    expect(mail.raw).not.toContain('Event:');
   });
 
   it('gets no header from what is in a sentence or an id', async () => {

@@ -57,7 +57,8 @@ describe('a webhook', () => {
 
     expect(headers['webhook-id']).toBe(notice.id);
     expect(headers['content-type']).toBe('application/json');
-    const { kind, at, ...data } = notice;
+    const { kind, at, id, sentence, pipeline, itemId, owner, payload } = notice;
+    const data = { id, sentence, pipeline, itemId, owner, payload };
     expect(JSON.parse(body)).toEqual({ type: kind, timestamp: at.toISOString(), data });
   });
 
@@ -71,6 +72,7 @@ describe('a webhook', () => {
 
   it('tells owners too', () => {
     const notifier = createWebhookNotifier({ url: receiver.url, secret: SECRET, allowPrivate: true });
-    expect(notifier.reaches({ owner: 'alice' })).toBe(true);
+    expect(notifier.reaches({ owner: 'alice', mailTo: null })).toBe(true);
+    expect(notifier.reaches({ owner: null, mailTo: 'alice@example.org' })).toBe(false);
   });
 });

@@ -70,6 +70,7 @@ describe('the list of notifications', () => {
         pipeline: null,
         itemId,
         owner: 'alice',
+        isPrivate: false,
         payload: { rescues: 3 },
         at: expect.stringMatching(/Z$/) as string,
         deliveries: [

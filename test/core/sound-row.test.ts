@@ -62,6 +62,15 @@ describe('a name', () => {
     for (const word of ['admin', 'tier1-timeout', 'judge-unavailable']) expect(problemsOf(word)).toEqual([]);
   });
 
+  it('of a table and a column can stand in a statement', () => {
+    for (const word of ['', 'e-mail', 'email; DROP TABLE items', 'E', 'a"b']) {
+      expect(problemsWith({ tells: { table: 'submissions', column: word } })).toEqual([
+        `'${word}' can't be the name of a column`,
+      ]);
+    }
+    expect(problemsWith({ tells: { table: 'submissions', column: 'email' } })).toEqual([]);
+  });
+
   it('may be as the specification spells it', () => {
     const row: StateRow = {
       does: { stage: 'memory_update', tries: 1, within: '1s', spent: 'leave' },

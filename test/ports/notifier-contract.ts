@@ -27,6 +27,7 @@ export function noticeOf(given: Partial<Notice> = {}): Notice {
     pipeline: 'canary',
     itemId: randomUUID(),
     owner: null,
+    mailTo: null,
     payload: { rescues: 3 },
     at: new Date('2026-11-16T12:00:00Z'),
     ...given,
@@ -61,7 +62,7 @@ export function notifierContract(name: string, open: () => Promise<Line>, { hasR
     }
 
     it('reaches the operators', () => {
-      expect(line.notifier.reaches({ owner: null })).toBe(true);
+      expect(line.notifier.reaches({ owner: null, mailTo: null })).toBe(true);
     });
 
     it('delivers one message that says what happened', async () => {

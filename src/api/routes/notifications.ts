@@ -31,6 +31,9 @@ const NotificationAnswer = z
     pipeline: z.string().nullable(),
     itemId: z.uuid().nullable(),
     owner: z.string().nullable().describe('Who is told; null: the operators'),
+    isPrivate: z
+      .boolean()
+      .describe('One person alone is told, at the address that came with the item; operators are not'),
     payload: z.record(z.string(), z.unknown()),
     at: Time,
     deliveries: z.array(DeliveryAnswer).describe('Empty until its channels are chosen'),
@@ -81,8 +84,9 @@ function placeIn(position: string | null): { at: Date; id: string } | null {
   }
 }
 
-function answerOf({ at, deliveries, ...rest }: Notification): z.output<typeof NotificationAnswer> {
-  return { ...rest, at: at.toISOString(), deliveries: deliveries.map(deliveryAnswer) };
+/** The address stays where it is: operators need to know that mail went, not to whom. */
+function answerOf({ at, deliveries, mailTo, ...rest }: Notification): z.output<typeof NotificationAnswer> {
+  return { ...rest, isPrivate: mailTo !== null, at: at.toISOString(), deliveries: deliveries.map(deliveryAnswer) };
 }
 
 function deliveryAnswer(state: DeliveryState): z.output<typeof DeliveryAnswer> {
