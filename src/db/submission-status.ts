@@ -31,7 +31,7 @@ export async function findStatus(sql: Sql, id: string): Promise<SubmissionStatus
      FROM items i JOIN submissions s ON s.id = i.id
      JOIN LATERAL (SELECT * FROM audit WHERE item_id = i.id AND to_state = i.state AND from_state IS DISTINCT FROM to_state
        ORDER BY id DESC LIMIT 1) a ON true
-     LEFT JOIN skills k ON k.id::text = a.metadata ->> 'skillId'
+     LEFT JOIN skills k ON k.id = (a.metadata ->> 'skillId')::uuid
      WHERE i.id = $1`,
     [id],
   );

@@ -152,9 +152,8 @@ describe('a task that brought down three workers as their only suspect', () => {
   });
 
   it('goes to a person where the table says so, in a run of its own', async () => {
-    const hand = byHand(spine.pool, reviewed);
+    const hand = byHand(spine.pool, { ...reviewed, rescue: { ...reviewed.rescue, exhausted: 'NEEDS_REVIEW' } });
     const id = await hand.make();
-    await hand.commit(await hand.claimed(id), { is: 'error', error: { ...FAILURE, class: 'LLM_ERROR' }, retryInMs: 0 });
     for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `judge-${String(n)}` });
 
     expect(await hand.claim(id)).toEqual({ answer: 'superseded' });
@@ -164,6 +163,16 @@ describe('a task that brought down three workers as their only suspect', () => {
       started: false,
       endedAt: null,
     });
+  });
+
+  it('goes where all others do, whatever it failed with before: an outage explains no crash', async () => {
+    const hand = byHand(spine.pool, reviewed);
+    const id = await hand.make();
+    await hand.commit(await hand.claimed(id), { is: 'error', error: { ...FAILURE, class: 'LLM_ERROR' }, retryInMs: 0 });
+    for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `poisoned-${String(n)}` });
+
+    expect(await hand.claim(id)).toEqual({ answer: 'superseded' });
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'REJECTED', endReason: 'POISON' });
   });
 });
 
