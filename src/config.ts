@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
@@ -28,6 +29,9 @@ const PIPELINE_NAMES = Object.keys(PIPELINES);
 function prefixOf(pipeline: string): string {
   return `${pipeline.toUpperCase().replaceAll('-', '_')}_`;
 }
+
+/** Organisations on github.com whose skills are taken on trust. */
+const VENDORS = ['anthropics', 'openai', 'google', 'google-gemini', 'vercel-labs', 'supabase', 'microsoft'] as const;
 
 /** Their values are never printed. */
 const SECRETS = new Set([
@@ -80,6 +84,20 @@ const webhookSecret = text('whsec_ and the base64 of 24 to 64 random bytes', (va
 const mailAddresses = text('mail addresses with commas between them, such as ops@example.com', (value) =>
   value.split(',').every((part) => isMailAddress(part.trim())),
 ).transform((value) => value.split(',').map((part) => part.trim()));
+
+/** Names with commas between them. */
+function list(expected: string, isEntry: (entry: string) => boolean) {
+  const entriesOf = (value: string): string[] => value.split(',').map((entry) => entry.trim());
+  return text(expected, (value) => entriesOf(value).every(isEntry)).transform(entriesOf);
+}
+
+const gitHosts = list('hosts with commas between them, such as github.com,git.example.com:8443', (entry) =>
+  /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(entry),
+);
+
+const vendorNames = list('names with commas between them, such as openai,git.example.com/team', (entry) =>
+  /^(?:[a-z0-9.:-]+\/)?[\w.-]+$/i.test(entry),
+);
 
 const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
 
@@ -175,6 +193,12 @@ const settings = z.object({
   JUDGE_ANSWER_FORMAT: oneOf('json_schema', 'json_object', 'none').default('json_schema'),
   // Twice what a judgement is to take at most for nineteen of twenty; a model that has not answered by then hangs.
   JUDGE_TIMEOUT_MS: whole(100, 600_000).default(60_000),
+
+  SUBMISSION_HOSTS: gitHosts.default(['github.com']),
+  SUBMISSION_VENDORS: vendorNames.default([...VENDORS]),
+  SUBMISSION_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
+  SUBMISSION_ALLOW_LOCAL: oneOf('true', 'false').default('false'),
+  SUBMISSION_TEMP_DIR: z.string().optional(),
 
   BREAKER_SHARE: whole(1, 100).default(50),
   BREAKER_FAILURES: whole(2, 10_000).default(5),
@@ -337,6 +361,15 @@ function configOf(given: Settings, pipelines: Readonly<Record<string, PipelineOv
       firstWaitMs: msOf(given.NOTIFY_FIRST_WAIT),
     },
     judge: judgeOf(given),
+    submission: {
+      address: {
+        hosts: given.SUBMISSION_HOSTS,
+        allowPrivate: given.SUBMISSION_ALLOW_PRIVATE === 'true',
+        allowLocal: given.SUBMISSION_ALLOW_LOCAL === 'true',
+      },
+      vendors: given.SUBMISSION_VENDORS,
+      temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
+    },
     breaker: {
       share: given.BREAKER_SHARE / 100,
       failures: given.BREAKER_FAILURES,
@@ -388,6 +421,7 @@ function contradictionsIn(given: Settings): string[] {
     ...problems,
     ...halfChannelsIn(given),
     ...judgeProblemsIn(given),
+    ...localFolderProblemsIn(given),
     ...breakerProblemsIn(given),
     ...sharedPortsIn(given),
   ];
@@ -415,7 +449,25 @@ function judgeProblemsIn(given: Settings): string[] {
 /** TLS, or no way at all. */
 function isPrivateWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === 'https:' || isThisMachine(hostname);
+}
+
+function isThisMachine(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host);
+}
+
+/** Whoever may submit reads every repository on this machine that the workers can read: nothing for strangers. */
+function localFolderProblemsIn(given: Settings): string[] {
+  if (given.SUBMISSION_ALLOW_LOCAL === 'false') return [];
+  const why = "because submitters can then read this machine's repositories";
+  return [
+    ...(given.NODE_ENV === 'production'
+      ? [`SUBMISSION_ALLOW_LOCAL: expected false in production, ${why}, got 'true'`]
+      : []),
+    ...(isThisMachine(given.HOST)
+      ? []
+      : [`HOST: expected this machine alone beside SUBMISSION_ALLOW_LOCAL=true, ${why}, got '${given.HOST}'`]),
+  ];
 }
 
 /** A channel that is set up by half would be silent. */

@@ -187,6 +187,36 @@ describe('.env.example', () => {
   });
 });
 
+describe('where skills may be submitted from', () => {
+  it('is github.com, and neither private addresses nor folders of this machine', () => {
+    expect(loadConfig({}).submission).toMatchObject({
+      address: { hosts: ['github.com'], allowPrivate: false, allowLocal: false },
+    });
+  });
+
+  it('takes hosts with their ports, and vendors with their hosts', () => {
+    const { address, vendors } = loadConfig({
+      SUBMISSION_HOSTS: 'github.com, git.example.com:8443,[::1]:3000',
+      SUBMISSION_VENDORS: 'openai,git.example.com/team',
+    }).submission;
+    expect(address.hosts).toEqual(['github.com', 'git.example.com:8443', '[::1]:3000']);
+    expect(vendors).toEqual(['openai', 'git.example.com/team']);
+    expect(problemsOf({ SUBMISSION_HOSTS: 'https://github.com' })).toHaveLength(1);
+    expect(problemsOf({ SUBMISSION_VENDORS: 'open ai' })).toHaveLength(1);
+  });
+
+  it("opens this machine's folders to nobody but itself", () => {
+    const SUBMISSION_ALLOW_LOCAL = 'true';
+    expect(problemsOf({ SUBMISSION_ALLOW_LOCAL })).toEqual([]);
+    expect(problemsOf({ SUBMISSION_ALLOW_LOCAL, HOST: '0.0.0.0' })).toEqual([
+      expect.stringMatching(/^HOST: expected this machine alone beside SUBMISSION_ALLOW_LOCAL=true/),
+    ]);
+    expect(problemsOf({ SUBMISSION_ALLOW_LOCAL, NODE_ENV: 'production' })).toEqual([
+      expect.stringMatching(/^SUBMISSION_ALLOW_LOCAL: expected false in production/),
+    ]);
+  });
+});
+
 describe('the judge of skills', () => {
   const key = 'sk-never-shown';
 

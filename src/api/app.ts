@@ -5,6 +5,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
+import type { AddressRules } from '../core/skill-address.js';
 import type { Prisma } from '../db/prisma.js';
 import type { Engine } from '../ports/engine.js';
 import type { Schedules } from '../ports/schedules.js';
@@ -33,6 +34,7 @@ import { addReceiptRoutes } from './routes/receipts.js';
 import { addRegistryRoutes } from './routes/registry.js';
 import { addScheduleRoutes } from './routes/schedules.js';
 import { addStatusRoute } from './routes/status.js';
+import { addSubmissionRoutes } from './routes/submissions.js';
 import { addWorkerRoutes } from './routes/workers.js';
 import type { StatusLinks } from './status-links.js';
 import type { SweepWatch } from './sweep-watch.js';
@@ -45,6 +47,8 @@ export interface ApiSettings {
   temporalUi: { url: string; namespace: string } | null;
   /** Whether a verdict is sent to the address that came with a submission. */
   sendsMail: boolean;
+  /** Where skills may be submitted from, and whose are taken on trust. */
+  submission: { address: AddressRules; vendors: readonly string[] };
 }
 
 export interface ApiDeps {
@@ -139,6 +143,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addItemListRoute(app, reader);
   addItemRoutes(app, reader);
   addItemActionRoutes(app, reader);
+  addSubmissionRoutes(app, { ...reader, submission: settings.submission });
   addEventRoutes(app, { ...reader, logger: deps.logger, limits: settings.limits });
   addPipelineRoutes(app, deps);
   addReceiptRoutes(app, deps);

@@ -73,6 +73,30 @@ export function isVendor(repository: Repository, vendors: readonly string[]): bo
   return vendors.some((vendor) => names.includes(vendor.trim().toLowerCase()));
 }
 
+/** The organisation whose repository this is, if it is one whose skills are taken on trust. */
+export function vendorIn(repoUrl: string, rules: AddressRules & { vendors: readonly string[] }): string | null {
+  const repository = repositoryOf(repoUrl, rules);
+  if (repository instanceof Wrong || repository.kind === 'local') return null;
+  return isVendor(repository, rules.vendors) ? repository.owner.toLowerCase() : null;
+}
+
+/** One spelling for one repository. GitHub takes any case, with `.git` and without; other hosts tell these apart. */
+export function canonicalUrl(repository: Repository): string {
+  if (repository.kind === 'local') return repository.path;
+  if (repository.hostname !== 'github.com') return repository.url;
+  return repository.url.toLowerCase().replace(/\.git$/, '');
+}
+
+/** What makes two submissions the same. */
+export function skillKey({ repository, skillName }: CheckedAddress): string {
+  return `${canonicalUrl(repository).replace(/\.git$/, '')} ${skillName.toLowerCase()}`;
+}
+
+/** A whole one: an abbreviated one may be the name of a branch. */
+export function isCommitId(text: string): boolean {
+  return /^[0-9a-f]{40}$|^[0-9a-f]{64}$/i.test(text);
+}
+
 /** Why a field is not what it should be, worded to follow its name. */
 class Wrong {
   constructor(readonly message: string) {}
@@ -168,7 +192,7 @@ export function isPathPart(part: string): boolean {
  *  commit id (a host serves those of every fork under the original's address, so the owner would prove nothing). */
 function refOf(text: string): string | Wrong {
   if (text.length > MAX_REF_CHARACTERS) return new Wrong(`is longer than ${String(MAX_REF_CHARACTERS)} characters`);
-  if (/^[0-9a-f]{40}$|^[0-9a-f]{64}$/i.test(text)) return new Wrong('must be a branch or a tag, not a commit');
+  if (isCommitId(text)) return new Wrong('must be a branch or a tag, not a commit');
   if (text.startsWith('refs/'))
     return new Wrong('must be the name of a branch or a tag, without refs/heads/ or refs/tags/');
 

@@ -43,10 +43,11 @@ export async function publishSkill(
   return { version: next.version, skillId, ...(next.reasons.length > 0 && { because: [...next.reasons] }) };
 }
 
+/** A repository and a name are told apart without regard to `.git` and case, as submissions are. */
 async function findSubmitted(transaction: Sql, id: string): Promise<Submitted> {
   const { rows } = await transaction.query<Submitted>(
-    `SELECT repo_url AS "repoUrl", skill_name AS "skillName", commit, content_hash AS "contentHash",
-       (tier2 ->> 'score')::int AS score
+    `SELECT regexp_replace(repo_url, '\\.git$', '') AS "repoUrl", lower(skill_name) AS "skillName", commit,
+       content_hash AS "contentHash", (tier2 ->> 'score')::int AS score
      FROM submissions WHERE id = $1 AND content_hash IS NOT NULL`,
     [id],
   );

@@ -9,6 +9,8 @@ import { storableJson } from './parameters.js';
 /** What was submitted. */
 export interface NewSubmission extends SkillAddress {
   email?: string | undefined;
+  /** As the settings say now; the first stage decides. */
+  isVendor?: boolean;
 }
 
 /** What its stages work with. */
@@ -19,18 +21,25 @@ export interface SubmissionRow extends SkillAddress {
   tier2: Judgement | null;
 }
 
+/** What a row holds where an address has nothing. */
+export interface StoredAddress {
+  skillPath: string | null;
+  ref: string | null;
+}
+
 /** Adds the submission's own row to an item that was just created in this transaction. */
 export async function insertSubmission(transaction: Sql, id: string, submission: NewSubmission): Promise<void> {
-  const { repoUrl, skillName, skillPath, ref, email } = submission;
+  const { repoUrl, skillName, skillPath, ref, email, isVendor } = submission;
   await prepared(
     transaction,
-    'INSERT INTO submissions (id, repo_url, skill_name, skill_path, ref, email) VALUES ($1, $2, $3, $4, $5, $6)',
-    [id, repoUrl, skillName, skillPath ?? null, ref ?? null, email ?? null],
+    `INSERT INTO submissions (id, repo_url, skill_name, skill_path, ref, email, is_vendor)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, repoUrl, skillName, skillPath ?? null, ref ?? null, email ?? null, isVendor ?? false],
   );
 }
 
 export async function findSubmission(sql: Sql, id: string): Promise<SubmissionRow> {
-  const [found] = await prepared<SubmissionRow>(
+  const [found] = await prepared<SubmissionRow & StoredAddress>(
     sql,
     `SELECT repo_url AS "repoUrl", skill_name AS "skillName", skill_path AS "skillPath", ref, commit,
        content_hash AS "contentHash", tier1, tier2
@@ -38,7 +47,7 @@ export async function findSubmission(sql: Sql, id: string): Promise<SubmissionRo
     [id],
   );
   if (!found) throw new Error(`there is no submission ${id}`);
-  return found;
+  return { ...found, skillPath: found.skillPath ?? undefined, ref: found.ref ?? undefined };
 }
 
 export function saveVendor(isVendor: boolean): Statement {
@@ -55,8 +64,8 @@ export function saveScan(result: ScanResult): Statement {
   };
 }
 
-/** The judgement is kept for whoever submits the same content while the same judge is asked. */
-export function saveJudgement(id: string, judge: string, judgement: Judgement): Save {
+/** The judgement is kept for whoever submits the same content while `key` is the same. */
+export function saveJudgement(id: string, key: string, judgement: Judgement): Save {
   return async (transaction) => {
     const { rows } = await transaction.query<{ contentHash: string | null }>(
       'UPDATE submissions SET tier2 = $2::jsonb WHERE id = $1 RETURNING content_hash AS "contentHash"',
@@ -65,16 +74,16 @@ export function saveJudgement(id: string, judge: string, judgement: Judgement): 
     await transaction.query(
       `INSERT INTO judgements (content_hash, judge, judgement) SELECT $1::text, $2, $3::jsonb WHERE $1::text IS NOT NULL
        ON CONFLICT DO NOTHING`,
-      [rows[0]?.contentHash ?? null, judge, storableJson(judgement)],
+      [rows[0]?.contentHash ?? null, key, storableJson(judgement)],
     );
   };
 }
 
-export async function findJudgement(sql: Sql, contentHash: string, judge: string): Promise<Judgement | null> {
+export async function findJudgement(sql: Sql, contentHash: string, key: string): Promise<Judgement | null> {
   const [found] = await prepared<{ judgement: Judgement }>(
     sql,
     'SELECT judgement FROM judgements WHERE content_hash = $1 AND judge = $2',
-    [contentHash, judge],
+    [contentHash, key],
   );
   return found?.judgement ?? null;
 }

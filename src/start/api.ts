@@ -53,7 +53,14 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS,
   };
   const sendsMail = config.notify.smtp.url !== undefined;
-  const settings = { auth, limits, bodyLimitBytes: BODY_LIMIT_BYTES, temporalUi: temporalUiOf(config), sendsMail };
+  const settings = {
+    auth,
+    limits,
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    temporalUi: temporalUiOf(config),
+    sendsMail,
+    submission: config.submission,
+  };
   const deps: ApiDeps = {
     pool,
     prisma,

@@ -1,9 +1,18 @@
 import type pg from 'pg';
 import { canaryStages } from '../activities/canary/stages.js';
+import type { Config } from '../config.js';
 import { findCanarySettings, isLive } from '../db/canaries.js';
 import type { AnyStage } from '../ports/stage.js';
+import { submissionStagesOf } from './submission-stages.js';
 
-type StagesOf = (pool: pg.Pool) => Readonly<Record<string, AnyStage>>;
+/** What a worker process gives its stages to build theirs from. */
+export interface StageParts {
+  pool: pg.Pool;
+  config: Config;
+}
+
+type NamedStages = Readonly<Record<string, AnyStage>>;
+type StagesOf = (parts: StageParts) => NamedStages | Promise<NamedStages>;
 
 /** Signals to ourselves: what a canary that an admin told to die or freeze does. */
 const SELF = {
@@ -13,6 +22,7 @@ const SELF = {
 
 /** The stages of every pipeline with what they need. A new pipeline is one entry here. */
 export const STAGES: Readonly<Record<string, StagesOf>> = {
-  canary: (pool) =>
+  canary: ({ pool }) =>
     canaryStages({ find: (id) => findCanarySettings(pool, id), isLive: (id) => isLive(pool, id), self: SELF }),
+  submission: submissionStagesOf,
 };

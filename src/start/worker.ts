@@ -125,8 +125,8 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
   const { pool, connection, logger, id } = parts;
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
   return Promise.all(
-    tables.map((pipeline) => {
-      const stages = STAGES[pipeline.name]?.(pool) ?? {};
+    tables.map(async (pipeline) => {
+      const stages = (await STAGES[pipeline.name]?.({ pool, config })) ?? {};
       return createItemWorker({
         connection,
         namespace: config.temporal.namespace,

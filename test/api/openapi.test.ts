@@ -67,6 +67,7 @@ describe('the OpenAPI document', () => {
       'get /api/v1/skills/{name}/badge.svg',
       'get /api/v1/skills/{name}/versions',
       'get /api/v1/status/{token}',
+      'get /api/v1/submissions/{id}',
       'get /api/v1/workers',
       'get /health/live',
       'get /health/ready',
@@ -83,6 +84,7 @@ describe('the OpenAPI document', () => {
       'post /api/v1/schedules/{id}/pause',
       'post /api/v1/schedules/{id}/resume',
       'post /api/v1/schedules/{id}/trigger',
+      'post /api/v1/submissions',
     ]);
   });
 
@@ -129,7 +131,11 @@ describe('the OpenAPI document', () => {
     const keyed = operations().filter(([, , { parameters }]) =>
       parameters?.some((each) => each.name === 'idempotency-key'),
     );
-    expect(keyed.map(([path]) => path)).toEqual(['/api/v1/canaries', '/api/v1/items/{id}/decisions']);
+    expect(keyed.map(([path]) => path)).toEqual([
+      '/api/v1/canaries',
+      '/api/v1/items/{id}/decisions',
+      '/api/v1/submissions',
+    ]);
   });
 
   it('has only schemas that hold by JSON Schema 2020-12, and references that lead somewhere', () => {

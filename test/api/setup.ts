@@ -86,6 +86,10 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
       bodyLimitBytes: 1_048_576,
       temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default' },
       sendsMail: options.sendsMail ?? false,
+      submission: {
+        address: { hosts: ['github.com', 'git.example.com'], allowPrivate: false, allowLocal: false },
+        vendors: ['openai'],
+      },
     },
   });
   await app.ready();

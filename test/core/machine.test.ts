@@ -27,7 +27,8 @@ import {
 } from '../../src/core/machine.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import { canary } from '../../src/pipelines/canary.js';
-import { conversation, file, submission } from '../support/spec-tables.js';
+import { submission } from '../../src/pipelines/submission.js';
+import { conversation, file } from '../support/spec-tables.js';
 import {
   admitting,
   batched,

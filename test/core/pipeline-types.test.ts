@@ -2,7 +2,8 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { definePipeline, fanOut, type OutcomeOf, stage, type StageOf, type StateOf } from '../../src/core/pipeline.js';
 import type { AnyStage, Stage, StageResult, Stages } from '../../src/ports/stage.js';
 import type { brief, several, spreadAll, spreadLast, straight } from '../support/tables.js';
-import type { conversation, submission, vectorIngest } from '../support/spec-tables.js';
+import type { submission } from '../../src/pipelines/submission.js';
+import type { conversation, vectorIngest } from '../support/spec-tables.js';
 
 const sweep = { every: '10s', staleAfter: '5s', stuckAfter: '15s' } as const;
 const rescue = {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { edgesOf, isEnd, rowOf, stageOf, stagesIn, stateNamesOf, type Via } from '../../src/core/machine.js';
 import { fanOut, type Pipeline, stage } from '../../src/core/pipeline.js';
-import { conversation, file, rasterProcess, submission, vectorIngest } from '../support/spec-tables.js';
+import { submission } from '../../src/pipelines/submission.js';
+import { conversation, file, rasterProcess, vectorIngest } from '../support/spec-tables.js';
 
 /** `A → B | C · D → E` as the specification writes it, one move a line. */
 function written(text: string): string[] {
@@ -82,7 +83,7 @@ describe("the specification's submission fits a table", () => {
     expect(stageOf(submission, 'scanTier1').row).toMatchObject({ tries: 4, backoff: { first: '30s', max: '2m' } });
     expect(stageOf(submission, 'fetch').row).toMatchObject({
       tries: 2,
-      within: '60s',
+      within: '2m',
       spent: { move: 'TIER1_FAILED' },
     });
     expect(stageOf(submission, 'judgeTier2').row).toMatchObject({ tries: 3, spent: 'leave' });

@@ -31,13 +31,18 @@ interface Answer {
   body: Record<string, unknown>;
 }
 
+const SETTINGS = {
+  ...{ auth: { secret: SECRET }, bodyLimitBytes: 100_000, temporalUi: null, sendsMail: false },
+  submission: { address: { hosts: [], allowPrivate: false, allowLocal: false }, vendors: [] },
+};
+
 /** The API as it is served, over the stack's own database and engine. */
 async function operatorOf(line: Line): Promise<(path: string, body: object) => Promise<Answer>> {
   const limits = { rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, maxStreams: 10, maxStreamsPerCaller: 10 };
   const app = await buildApp({
     ...{ pool: stack.limited, prisma, engine: stack.engine, pipelines: { [line.table().name]: line.table() } },
     ...{ schedules: createFakeSchedules(), logger: pino({ level: 'silent' }), metrics: createMetrics() },
-    settings: { auth: { secret: SECRET }, limits, bodyLimitBytes: 100_000, temporalUi: null, sendsMail: false },
+    settings: { ...SETTINGS, limits },
     links: createStatusLinks({ secret: SECRET, publicUrl: undefined }),
   });
   apps.push(app);

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { pipelinesPage } from '../../scripts/write-diagrams.js';
 import { diagramOf } from '../../src/core/diagram.js';
 import { PIPELINES } from '../../src/pipelines/registry.js';
-import { conversation, submission } from '../support/spec-tables.js';
+import { submission } from '../../src/pipelines/submission.js';
+import { conversation } from '../support/spec-tables.js';
 
 describe('docs/pipelines.md', () => {
   it('is what the tables say; if not, run `npx tsx scripts/write-diagrams.ts`', () => {

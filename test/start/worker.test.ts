@@ -47,5 +47,5 @@ it('names the pipelines there are to one that was told of another', async () => 
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
   expect(await once(child, 'close')).toEqual([1, null]);
-  expect(said).toBe('cannot start: no pipeline unheard; there are canary\n');
+  expect(said).toBe('cannot start: no pipeline unheard; there are canary, submission\n');
 });

@@ -1,66 +1,11 @@
 import { definePipeline, fanOut, stage } from '../../src/core/pipeline.js';
+import { submission } from '../../src/pipelines/submission.js';
 
 /** The specification's pipelines as tables: states, moves, stages, tries, limits and words of the audit trail are the
  *  specification's; where it names no time-out, one is chosen. They prove that such tables can be written. */
 
 const budgetResetAfter = '24h';
 const oldestRescued = '7d';
-
-export const submission = definePipeline({
-  name: 'submission',
-  start: 'RECEIVED',
-  sweep: { every: '5m', staleAfter: '3m', stuckAfter: '5m' },
-  rescue: {
-    budget: 3,
-    backoff: ['3m', '10m', '30m'],
-    budgetResetAfter,
-    oldestRescued,
-    exhausted: { LLM_ERROR: 'NEEDS_REVIEW', other: 'REJECTED' },
-    triggers: { LLM_ERROR: 'judge-unavailable' },
-  },
-  cancelled: 'REJECTED',
-  states: {
-    RECEIVED: {
-      does: stage('checkVendor', { tries: 3, within: '2s', short: true, spent: 'leave' }),
-      then: { vendor: 'VENDOR_APPROVED', other: 'TIER1_SCANNING' },
-      triggers: { vendor: 'vendor-auto-verify', other: 'non-vendor-submission' },
-    },
-    // It fetches too, for the vendor path skips Tier 1; hence a name and an end of its own.
-    VENDOR_APPROVED: {
-      does: stage('publishVendor', { tries: 2, within: '60s', spent: { move: 'REJECTED', trigger: 'fetch-failed' } }),
-      then: { done: 'PUBLISHED' },
-      triggers: { done: 'publish-complete' },
-    },
-    TIER1_SCANNING: {
-      does: [
-        stage('fetch', { tries: 2, within: '60s', spent: { move: 'TIER1_FAILED' } }),
-        stage('scanTier1', {
-          tries: 4,
-          within: '10s',
-          backoff: { first: '30s', max: '2m' },
-          spent: { move: 'TIER1_FAILED', trigger: 'tier1-timeout' },
-        }),
-      ],
-      then: { pass: 'TIER2_SCANNING', fail: 'TIER1_FAILED' },
-      triggers: { pass: 'tier1-pass', fail: 'tier1-fail' },
-    },
-    TIER2_SCANNING: {
-      does: stage('judgeTier2', { tries: 3, within: '2m', backoff: { first: '5s', max: '20s' }, spent: 'leave' }),
-      then: { pass: 'AUTO_APPROVED', concerns: 'NEEDS_REVIEW', fail: 'REJECTED' },
-      triggers: { pass: 'tier2-pass', concerns: 'tier2-concerns', fail: 'tier2-fail' },
-    },
-    NEEDS_REVIEW: { awaits: 'admin', then: { escalate: 'TIER3_REVIEW', reject: 'REJECTED' } },
-    TIER3_REVIEW: { awaits: 'review', then: { approve: 'PUBLISHED', reject: 'REJECTED' } },
-    AUTO_APPROVED: {
-      does: stage('publish', { tries: 3, within: '60s', spent: 'leave' }),
-      then: { done: 'PUBLISHED' },
-      triggers: { done: 'publish-complete' },
-    },
-    PUBLISHED: { ends: 'done' },
-    REJECTED: { ends: 'failed' },
-    TIER1_FAILED: { ends: 'failed' },
-  },
-});
 
 /** Retries happen at the stage: three, five seconds doubling to a minute. */
 const fileTries = { tries: 3, backoff: { first: '5s', max: '60s' }, spent: { move: 'failed' } } as const;

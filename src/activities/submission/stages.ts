@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { AppError } from '../../core/errors.js';
 import { type Verdict, verdictOf } from '../../core/judgement.js';
 import type { Certification } from '../../db/skills.js';
@@ -5,14 +6,14 @@ import { saveJudgement, saveScan, saveVendor, type SubmissionRow } from '../../d
 import type { submission } from '../../pipelines/submission.js';
 import type { Judge, Judgement } from '../../ports/judge.js';
 import type { Skill, SkillFile, SkillSource } from '../../ports/skill.js';
-import type { SkillScanner } from '../../ports/skill-scanner.js';
+import type { Finding, SkillScanner } from '../../ports/skill-scanner.js';
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject, StageContext, Stages } from '../../ports/stage.js';
 
 export interface SubmissionDeps {
   find(id: string): Promise<SubmissionRow>;
   findFiles(contentHash: string): Promise<SkillFile[] | null>;
-  findJudgement(contentHash: string, judge: string): Promise<Judgement | null>;
+  findJudgement(contentHash: string, key: string): Promise<Judgement | null>;
   keepContent(transaction: Sql, submissionId: string, skill: Skill): Promise<void>;
   publish(transaction: Sql, submissionId: string, certification: Certification): Promise<JsonObject>;
   /** The organisation whose repository this is, if it is one that is trusted. */
@@ -54,7 +55,8 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
 
     async judgeTier2({ item, signal }) {
       const skill = await fetchedSkill(deps, item.id);
-      const known = await deps.findJudgement(skill.contentHash, deps.judge.version);
+      const key = judgementKey(deps.judge, skill.findings);
+      const known = await deps.findJudgement(skill.contentHash, key);
       const judgement = known ?? (await deps.judge.judge(skill, skill.findings, signal));
       const { score, model } = judgement;
       const concerns = [
@@ -64,7 +66,7 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       return {
         outcome: OUTCOMES[verdictOf(judgement)],
         note: { score, model, ...(concerns.length > 0 && { concerns }) },
-        save: saveJudgement(item.id, deps.judge.version, judgement),
+        save: saveJudgement(item.id, key, judgement),
       };
     },
 
@@ -101,6 +103,12 @@ async function fetchedSkill(deps: SubmissionDeps, id: string) {
     throw new AppError('internal', 'the fetched content is gone; retry the submission from TIER1_SCANNING');
   }
   return { contentHash, commit: commit ?? '', files, findings: tier1?.findings ?? [] };
+}
+
+/** What a judgement of one content depends on besides: who judges, and what the scan found, which newer rules may change. */
+function judgementKey({ version }: Judge, findings: readonly Finding[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(findings)).digest('hex');
+  return `${version} ${digest}`;
 }
 
 /** For the audit entry: the whole finding is in the scan's result. */

@@ -1,0 +1,149 @@
+import { AppError } from '../../core/errors.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import type { RunInput } from '../../core/run.js';
+import { canonicalUrl, checkedAddress, isCommitId, skillKey, vendorIn } from '../../core/skill-address.js';
+import { toldOf } from '../../core/submission-status.js';
+import { inTransaction } from '../../db/client.js';
+import { type Answer, answerOnce } from '../../db/idempotency.js';
+import { createItem } from '../../db/items.js';
+import {
+  findSubmissionHead,
+  findSubmissionRecord,
+  findVerified,
+  type SubmissionHead,
+} from '../../db/submission-view.js';
+import { findStatus } from '../../db/submission-status.js';
+import { insertSubmission, type NewSubmission } from '../../db/submissions.js';
+import { SYSTEM } from '../../db/transition.js';
+import type { Sql } from '../../ports/sql.js';
+import { callerOf } from '../access.js';
+import type { ApiSettings, App } from '../app.js';
+import type { Caller } from '../auth.js';
+import { IdempotencyHeaders } from '../idempotency-key.js';
+import { answerFor, pipelineOf, type ReaderDeps } from '../item-reader.js';
+import { ItemParams } from '../item-schema.js';
+import { noSuchItem, WRITERS } from '../permissions.js';
+import { problems } from '../problem.js';
+import type { StatusLinks } from '../status-links.js';
+import { submissionAnswer } from '../submission-answer.js';
+import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from '../submission-schema.js';
+import { tellEngine } from '../tell-engine.js';
+
+const TAGS = ['submissions'];
+
+type Deps = ReaderDeps & Pick<ApiSettings, 'submission'> & { links: StatusLinks };
+
+export function addSubmissionRoutes(app: App, deps: Deps): void {
+  app.post(
+    '/api/v1/submissions',
+    {
+      config: { access: WRITERS },
+      schema: {
+        tags: TAGS,
+        summary: 'Submit a skill: it is scanned, judged, perhaps reviewed, and published or rejected',
+        description:
+          'A skill that is on its way already is answered with 200 and `duplicate`. A `ref` that is a whole commit id is answered ' +
+          'with 200 and `alreadyVerified` where the skill was published from that commit, and refused otherwise: a host serves ' +
+          'the commits of every fork, so only branches and tags are fetched. What a branch leads to is seen when it is fetched; ' +
+          'content that was published before is then no new version.',
+        headers: IdempotencyHeaders,
+        body: SubmissionBody,
+        response: { 200: SubmissionAccepted, 202: SubmissionAccepted, ...problems(409, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const { body, headers } = request;
+      const asked = askedOf(body, deps.submission);
+      const key = headers['idempotency-key'];
+      const runs: RunInput[] = [];
+      const answer = await inTransaction(deps.pool, (transaction) => {
+        const make = () =>
+          submit(transaction, { ...deps, pipeline: pipelineOf(deps, 'submission'), caller, asked, runs });
+        if (key === undefined) return make();
+        return answerOnce(transaction, { caller: caller.sub, route: 'POST /api/v1/submissions', key, body }, make);
+      });
+      for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
+      return reply.code(answer.status === 202 ? 202 : 200).send(SubmissionAccepted.parse(answer.body));
+    },
+  );
+
+  app.get(
+    '/api/v1/submissions/:id',
+    {
+      schema: {
+        tags: TAGS,
+        summary: 'A submission: where it is, what was found, how it was judged, and what comes next',
+        params: ItemParams,
+        response: { 200: SubmissionAnswer, ...problems(404) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const item = await answerFor(deps, callerOf(request), id);
+      const [record, status] = await Promise.all([findSubmissionRecord(deps.pool, id), findStatus(deps.pool, id)]);
+      if (!record || !status) throw noSuchItem(id);
+      return submissionAnswer(item, record, toldOf(status));
+    },
+  );
+}
+
+/** A submission whose every field was checked. */
+interface Asked {
+  submission: NewSubmission;
+  dedupeKey: string;
+  /** Set where `ref` is one: then only what was published from it can be answered. */
+  commit: string | null;
+}
+
+function askedOf(body: SubmissionBody, { address, vendors }: ApiSettings['submission']): Asked {
+  const commit = body.ref !== undefined && isCommitId(body.ref) ? body.ref : null;
+  const checked = checkedAddress(commit === null ? body : { ...body, ref: undefined }, address);
+  const { skillName, skillPath, ref } = checked;
+  const repoUrl = canonicalUrl(checked.repository);
+  const isVendor = vendorIn(repoUrl, { ...address, vendors }) !== null;
+  return {
+    submission: { repoUrl, skillName, skillPath, ref, email: body.email, isVendor },
+    dedupeKey: skillKey(checked),
+    commit,
+  };
+}
+
+interface Submitting {
+  links: StatusLinks;
+  pipeline: Pipeline;
+  caller: Caller;
+  asked: Asked;
+  /** Filled with what is to be started after the commit. */
+  runs: RunInput[];
+}
+
+async function submit(transaction: Sql, { links, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
+  const { submission, dedupeKey, commit } = asked;
+  if (commit !== null) {
+    const verified = await findVerified(transaction, { ...submission, commit });
+    if (!verified) throw notPublished();
+    return { status: 200, body: { ...acceptedOf(links, verified), alreadyVerified: true } };
+  }
+  const created = await createItem(transaction, pipeline, {
+    owner: caller.sub,
+    actor: SYSTEM,
+    trigger: 'api-submission',
+    dedupeKey,
+  });
+  if (created.created) {
+    await insertSubmission(transaction, created.id, submission);
+    if (created.run) runs.push(created.run);
+  }
+  const accepted = acceptedOf(links, await findSubmissionHead(transaction, created.id));
+  return created.created ? { status: 202, body: accepted } : { status: 200, body: { ...accepted, duplicate: true } };
+}
+
+function notPublished(): AppError {
+  const message = 'must be a branch or a tag; this commit is not one that the skill was published from';
+  return new AppError('invalid_input', `ref ${message}`, { errors: [{ path: 'ref', message }] });
+}
+
+function acceptedOf({ statusUrlOf }: StatusLinks, { id, state, isVendor, createdAt }: SubmissionHead) {
+  return { id, state, isVendor, createdAt: createdAt.toISOString(), statusUrl: statusUrlOf(id) };
+}

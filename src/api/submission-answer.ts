@@ -1,0 +1,34 @@
+import type { Told } from '../core/submission-status.js';
+import type { SubmissionRecord } from '../db/submission-view.js';
+import type { ItemAnswer } from './item-schema.js';
+import { rejectionAnswer } from './routes/status.js';
+import { SubmissionAnswer } from './submission-schema.js';
+
+/** What the owner and the operator see of a submission. */
+export function submissionAnswer(item: ItemAnswer, record: SubmissionRecord, told: Told): SubmissionAnswer {
+  const { timeline, timelineTruncated, ...rest } = item;
+  const { repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published } = record;
+  return {
+    ...rest,
+    ...{ repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published },
+    // Written by our own stages and read as they wrote it: a copy, for what a stage gives is not to be changed.
+    ...SubmissionAnswer.pick({ scan: true, judgement: true }).parse({ scan: record.tier1, judgement: record.tier2 }),
+    history: timeline.flatMap((line) => (line.kind === 'move' ? [entryOf(line)] : [])),
+    stageTimings: timeline.flatMap((line) => (line.kind === 'attempt' ? [timingOf(line)] : [])),
+    historyTruncated: timelineTruncated,
+    why: told.rejection && rejectionAnswer(told.rejection),
+    nextAction: item.live ? item.diagnosis.nextAction : told.nextAction,
+  };
+}
+
+type Line = ItemAnswer['timeline'][number];
+
+function entryOf(line: Extract<Line, { kind: 'move' }>): SubmissionAnswer['history'][number] {
+  const { from: fromState, to: toState, trigger, actor, actorType, metadata, at: createdAt } = line;
+  return { fromState, toState, trigger, actor, actorType, metadata, createdAt };
+}
+
+function timingOf(line: Extract<Line, { kind: 'attempt' }>): SubmissionAnswer['stageTimings'][number] {
+  const { stage, attempt, startedAt, at: endedAt, result } = line;
+  return { stage, attempt, startedAt, endedAt, durationMs: Date.parse(endedAt) - Date.parse(startedAt), result };
+}

@@ -1,0 +1,28 @@
+import { mkdir } from 'node:fs/promises';
+import { submissionStages } from '../activities/submission/stages.js';
+import { createSkillScanner } from '../adapters/skill-scanner/skill-scanner.js';
+import { createGitSkillSource } from '../adapters/skill-source-git.js';
+import { vendorIn } from '../core/skill-address.js';
+import { findFiles, keepContent } from '../db/skill-contents.js';
+import { publishSkill } from '../db/skills.js';
+import { findJudgement, findSubmission } from '../db/submissions.js';
+import type { Stages } from '../ports/stage.js';
+import type { submission } from '../pipelines/submission.js';
+import { judgeOf } from './judge.js';
+import type { StageParts } from './stages.js';
+
+export async function submissionStagesOf({ pool, config }: StageParts): Promise<Stages<typeof submission>> {
+  const { address, vendors, temporaryFolder } = config.submission;
+  await mkdir(temporaryFolder, { recursive: true });
+  return submissionStages({
+    find: (id) => findSubmission(pool, id),
+    findFiles: (contentHash) => findFiles(pool, contentHash),
+    findJudgement: (contentHash, key) => findJudgement(pool, contentHash, key),
+    keepContent,
+    publish: publishSkill,
+    vendorOf: (repoUrl) => vendorIn(repoUrl, { ...address, vendors }),
+    source: createGitSkillSource({ ...address, temporaryFolder }),
+    scanner: createSkillScanner(),
+    judge: await judgeOf(config),
+  });
+}
