@@ -38,6 +38,7 @@ describe('the API process', { timeout: 120_000 }, () => {
     expect(degraded).toBe(false);
     expect(schedules.map(({ id, inTemporal }) => [id, inTemporal])).toEqual([
       ['sweep-canary', true],
+      ['sweep-submission', true],
       ['retention', true],
     ]);
     expect(schedules[0]?.lastExecution).not.toBeNull();
