@@ -43,10 +43,10 @@ export async function publishSkill(
   return { version: next.version, skillId, ...(next.reasons.length > 0 && { because: [...next.reasons] }) };
 }
 
-/** A repository and a name are told apart without regard to `.git` and case, as submissions are. */
+/** With `.git` and without, it is one repository. */
 async function findSubmitted(transaction: Sql, id: string): Promise<Submitted> {
   const { rows } = await transaction.query<Submitted>(
-    `SELECT regexp_replace(repo_url, '\\.git$', '') AS "repoUrl", lower(skill_name) AS "skillName", commit,
+    `SELECT regexp_replace(repo_url, '\\.git$', '') AS "repoUrl", skill_name AS "skillName", commit,
        content_hash AS "contentHash", (tier2 ->> 'score')::int AS score
      FROM submissions WHERE id = $1 AND content_hash IS NOT NULL`,
     [id],
@@ -56,15 +56,17 @@ async function findSubmitted(transaction: Sql, id: string): Promise<Submitted> {
   return submitted;
 }
 
-/** Whoever publishes the same skill waits here, so that versions follow one another. */
+/** Whoever publishes the same skill waits here, so that versions follow one another. Names are compared without regard to case, as
+ *  they are when one is submitted: two spellings are never on their way at once. */
 async function lockSkill(transaction: Sql, { repoUrl, skillName }: Submitted): Promise<string> {
   for (const name of namesFor(repoUrl, skillName)) {
     await transaction.query(
-      'INSERT INTO skills (id, name, repo_url, skill_name) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+      `INSERT INTO skills (id, name, repo_url, skill_name) SELECT $1, $2, $3, $4
+       WHERE NOT EXISTS (SELECT 1 FROM skills WHERE repo_url = $3 AND lower(skill_name) = lower($4)) ON CONFLICT DO NOTHING`,
       [uuidv7(), name, repoUrl, skillName],
     );
     const { rows } = await transaction.query<{ id: string }>(
-      'SELECT id FROM skills WHERE repo_url = $1 AND skill_name = $2 FOR UPDATE',
+      'SELECT id FROM skills WHERE repo_url = $1 AND lower(skill_name) = lower($2) FOR UPDATE',
       [repoUrl, skillName],
     );
     if (rows[0]) return rows[0].id;

@@ -90,4 +90,14 @@ describe('a published skill', () => {
     expect(await versionsOf(repo)).toEqual([]);
     expect(await publish(id)).toMatchObject({ version: '1.0.0' });
   });
+
+  it('is the same with .git and without, and in any case', async () => {
+    const repoUrl = 'https://git.example.com/team/tools';
+    const first = await publish(await fetched(repoUrl, 'One.'));
+    const again = { repoUrl: `${repoUrl}.git`, skillName: 'Tidy' };
+    expect(await publish(await fetchedBy(spine.pool, again, skillOf('Two.')))).toMatchObject({
+      skillId: first['skillId'],
+    });
+    expect(await versionsOf(repoUrl)).toHaveLength(2);
+  });
 });
