@@ -9,6 +9,7 @@ import { type Ending, type Plan, planOf } from './commit-plan.js';
 import { IS_LIVE, lockItem } from './item-row.js';
 import { stepOf } from './next-step.js';
 import { Parameters, storableJson } from './parameters.js';
+import { givenBackReceipt } from './take-over.js';
 import { recordTransition, transitionParts } from './transition.js';
 
 export type { Ending } from './commit-plan.js';
@@ -115,6 +116,10 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
       ON CONFLICT DO NOTHING
     )`);
   }
+  if (plan.result === 'given_back') {
+    const of = { pipeline: p.add(pipeline.name), state: p.add(claimed.state), epoch: p.add(claimed.epoch) };
+    parts.push(`receipt AS (${givenBackReceipt('guard', of)})`);
+  }
   if (plan.move) parts.push(transitionParts(pipeline, plan.move, p));
   else if (writesItem(claimed, plan)) parts.push(`noted AS (${notedError(plan, p)})`);
   const [committed] = await prepared<{ fence: number }>(
@@ -145,6 +150,7 @@ function taskAssignments(plan: Plan, p: Parameters): string {
     'suspect = false',
   ];
   if (plan.status !== 'waiting') all.push('ended_at = now()');
+  if (plan.result === 'given_back') all.push('recovering = true');
   if (plan.error) {
     all.push(
       'errors = t.errors + 1',

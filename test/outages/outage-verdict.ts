@@ -8,7 +8,8 @@ const ALLOWED: Partial<Record<Kind, readonly string[]>> = { inStage: ['engine_un
 export function outageFindings(report: OutageReport, ofEachKind: number): string[] {
   const { items, done, health, reasons, longStages, finished, finishedAgain } = report;
   const kinds = Object.keys(reasons) as Kind[];
-  const { doubled, missing, rescues, restarted, errors, crashes } = report;
+  const { doubled, missing, rescues, restarted, errors, crashes, openReceipts } = report;
+  const givenBack = report.receipts['engine_unreachable'] ?? 0;
   const interrupted = longStages.filter(({ attempt }) => attempt > 1);
   const fromTheBeginning = interrupted.filter(({ lastMs, ofMs }) => lastMs >= ofMs);
   const checks: [ok: boolean, what: string][] = [
@@ -16,10 +17,16 @@ export function outageFindings(report: OutageReport, ofEachKind: number): string
     [done === items, `${String(done)} of ${String(items)} are done`],
     [health === 'degraded', `health said ${health}`],
     ...kinds.map((kind): [boolean, string] => [isAllowed(kind, reasons[kind]), `${kind} said ${reasons[kind].join()}`]),
-    ...Object.entries({ doubled, missing, rescues, restarted, errors, crashes }).map(
+    ...Object.entries({ doubled, missing, rescues, restarted, errors, crashes, openReceipts }).map(
       ([name, count]): [boolean, string] => [count === 0, `${name}: ${String(count)}`],
     ),
-    [Object.keys(report.receipts).length === 0, `receipts: ${JSON.stringify(report.receipts)}`],
+    // What was taken from a worker that lived has a receipt that says so, and nothing else has one.
+    [
+      Object.keys(report.receipts).every((reason) => reason === 'engine_unreachable'),
+      `receipts: ${JSON.stringify(report.receipts)}`,
+    ],
+    [givenBack === report.givenBack, `${String(report.givenBack)} were given back, with ${String(givenBack)} receipts`],
+    [report.givenBack > 0, 'no stage was given back'],
     [finishedAgain.length === 0, `begun again although done: ${finishedAgain.join(', ')}`],
     [finished > items, `only ${String(finished)} tasks were done before Temporal came back`],
     [longStages.length === ofEachKind, `${String(longStages.length)} long stages were done`],

@@ -79,7 +79,7 @@ function exitFindings({ exits }: Rollout): string[] {
 /** Stopping in order is no fault: it costs no try, no rescue, and leaves nothing to recover. A worker that gets no time on a
  *  shared machine misses its heartbeats, and that is recovered from. */
 function markFindings({ attempts, leftBehind, rescues, ...starved }: Marks, isShared: boolean): string[] {
-  const good = ['done', 'shutdown', ...(isShared ? ['crash'] : [])];
+  const good = ['done', 'shutdown', ...(isShared ? ['crash', 'given_back'] : [])];
   const faults = attempts.filter(({ result }) => !good.includes(result));
   const counts = { 'attempts left behind': leftBehind, rescues, ...(isShared ? {} : starved) };
   return [

@@ -148,7 +148,7 @@ const startLost: FaultCase = {
     nextAction: 'The dispatcher starts it again.',
     nextAt: 'ahead',
     ends: 'DONE',
-    receipts: [],
+    receipts: [{ reason: 'start_lost', actorType: 'system', result: 'moving', stagesAgain: [] }],
     trail: WALKED,
     effects: STAGES,
   },
