@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { isMailAddress } from './core/mail-address.js';
 import { isSpan, msOf, type Span } from './core/span.js';
+import { SHORTEST_BEATS } from './core/step.js';
 import { PIPELINES } from './pipelines/registry.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -85,6 +86,11 @@ const spanText = text('a span of time such as 15s or 3m', isSpan).transform((val
 const keptText = text(
   'a span of time of at least an hour such as 48h or 30d',
   (value) => isSpan(value) && msOf(value) >= 3_600_000,
+).transform((value) => value as Span);
+
+const beatsText = text(
+  `a span of time of at least ${SHORTEST_BEATS}, or nothing for what the table says, because a frozen worker keeps its locks for 1.5 s`,
+  (value) => isSpan(value) && msOf(value) >= msOf(SHORTEST_BEATS),
 ).transform((value) => value as Span);
 
 const spansText = text('spans of time with commas between them, such as 3m,10m,30m', (value) =>
@@ -179,7 +185,7 @@ const overlay = z.object({
   SWEEP_EVERY: spanText.optional(),
   STALE_AFTER: spanText.optional(),
   STUCK_AFTER: spanText.optional(),
-  BEATS: spanText.optional(),
+  BEATS: beatsText.optional(),
   RESCUE_BUDGET: whole(0, 1_000).optional(),
   RESCUE_BACKOFF: spansText.optional(),
   RESCUE_FORGOTTEN_AFTER: spanText.optional(),
