@@ -1,9 +1,11 @@
+import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../scripts/pid-lock.mjs';
 import { nodePart } from '../../src/start/node-part.js';
 import { StartError } from '../../src/start/start-error.js';
-import { createSupervisor } from '../../src/start/supervisor.js';
+import type { Exit } from '../../src/start/running.js';
+import { createSupervisor, type Part } from '../../src/start/supervisor.js';
 import { until } from '../support/until.js';
 import { runChild } from './run-child.js';
 import { tempDir } from './temp-dir.js';
@@ -53,6 +55,22 @@ function setup(backoff = QUICK) {
   return { supervisor, said, events, child, pidsOf: (name: string) => pids.get(name) ?? [] };
 }
 
+/** Listens to its signal for as long as it runs, which it does until it is stopped. */
+function listeningPart(name: string): Part {
+  return {
+    name,
+    async start(signal) {
+      signal.addEventListener('abort', () => undefined);
+      let end: (exit: Exit) => void = () => undefined;
+      const exited = new Promise<Exit>((resolve) => {
+        end = resolve;
+      });
+      const stop = () => end({ code: 0, signal: null });
+      return Promise.resolve({ pid: 0, exited, stop: async () => Promise.resolve(stop()), kill: stop });
+    },
+  };
+}
+
 describe('the supervisor', () => {
   it('gives a child its settings and keeps what it says', async () => {
     const { supervisor, child, events } = setup();
@@ -60,6 +78,29 @@ describe('the supervisor', () => {
     await supervisor.start([child('api', 'obedient.mjs', { environment: { TOLD: 'the secret' } })]);
 
     await until('the line is read', () => events.includes('api: told the secret'));
+  });
+
+  it('keeps many parts without a warning of listeners that leak', async () => {
+    const { supervisor } = setup();
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
+
+    await supervisor.start(Array.from({ length: 30 }, (_, n) => listeningPart(`worker-${n}`)));
+    await supervisor.stop();
+
+    expect(warnings).toEqual([]);
+  });
+
+  it('leaves no listener behind for a child that has become ready', async () => {
+    const { child } = setup();
+    const { signal } = new AbortController();
+
+    const running = await child('api', 'obedient.mjs').start(signal);
+
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    await running.stop();
   });
 
   it('starts a child again that was killed, after a wait that doubles up to the longest', async () => {
