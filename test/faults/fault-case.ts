@@ -53,6 +53,8 @@ export interface Expectation {
   ends: string;
   /** Its receipts, oldest first; none where nothing had to be done, or nothing may be. */
   receipts: readonly WantedReceipt[];
+  /** As right, where either of two may be the first to act. */
+  orReceipts?: readonly WantedReceipt[];
   /** Its audit entries, oldest first, as `trigger (type of actor)`. */
   trail: readonly string[];
   /** The effects its stages left, each once. */

@@ -35,6 +35,8 @@ function unreachable(how: 'cut' | 'stall', name: string): FaultCase {
       nextAt: 'none',
       ends: 'DONE',
       receipts: [],
+      // When Temporal is back the dispatcher starts it, or a sweep that comes before.
+      orReceipts: [{ reason: 'start_lost', actorType: 'system', result: 'moving', stagesAgain: [] }],
       trail: WALKED,
       effects: STAGES,
     },

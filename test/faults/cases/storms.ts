@@ -84,7 +84,7 @@ const FLOOD = SLOTS + 3;
 const backlog: FaultCase = {
   reason: 'backlog',
   name: 'a queue that is flooded',
-  before: ['not_due'],
+  before: ['not_due', 'start_lost'],
   seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create(field) {
