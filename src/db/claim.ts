@@ -13,6 +13,7 @@ import { type ItemRow, lockItem, markSeen, msUntil } from './item-row.js';
 import { stepOf, WORKER } from './next-step.js';
 import { markRescueMoving, markTaskMoving } from './receipts.js';
 import { mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS } from './suspects.js';
+import { recordGivenBack } from './take-over.js';
 import { type Found, lockTask, type TaskRow } from './task-row.js';
 import { recordTransition } from './transition.js';
 import { type Earlier, isItsTurn, stagesBefore } from './turn.js';
@@ -106,6 +107,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   if (before.status === 'done' || before.status === 'failed') {
     return { answer: 'done', step: await stepOf(transaction, pipeline, item) };
   }
+  await recordGivenBack(transaction, pipeline, found);
   const task = before.status === 'running' ? await endUnended(transaction, pipeline, found) : before;
   if (task === 'poison') return { answer: 'superseded' };
   const suspect = task.crashes >= SUSPECT_CRASHES;

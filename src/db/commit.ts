@@ -9,7 +9,6 @@ import { type Ending, type Plan, planOf } from './commit-plan.js';
 import { IS_LIVE, lockItem } from './item-row.js';
 import { stepOf } from './next-step.js';
 import { Parameters, storableJson } from './parameters.js';
-import { givenBackReceipt } from './take-over.js';
 import { recordTransition, transitionParts } from './transition.js';
 
 export type { Ending } from './commit-plan.js';
@@ -116,10 +115,6 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
       ON CONFLICT DO NOTHING
     )`);
   }
-  if (plan.result === 'given_back') {
-    const of = { pipeline: p.add(pipeline.name), state: p.add(claimed.state), epoch: p.add(claimed.epoch) };
-    parts.push(`receipt AS (${givenBackReceipt('guard', of)})`);
-  }
   if (plan.move) parts.push(transitionParts(pipeline, plan.move, p));
   else if (writesItem(claimed, plan)) parts.push(`noted AS (${notedError(plan, p)})`);
   const [committed] = await prepared<{ fence: number }>(
@@ -150,7 +145,8 @@ function taskAssignments(plan: Plan, p: Parameters): string {
     'suspect = false',
   ];
   if (plan.status !== 'waiting') all.push('ended_at = now()');
-  if (plan.result === 'given_back') all.push('recovering = true');
+  // Why, the next claim knows: see recordGivenBack.
+  if (plan.result === 'superseded') all.push('recovering = true');
   if (plan.error) {
     all.push(
       'errors = t.errors + 1',

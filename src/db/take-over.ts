@@ -40,7 +40,7 @@ export async function takeOver(
     `WITH task AS (
        UPDATE tasks SET status = 'waiting', fence = fence + 1, suspect = false, token = NULL, recovering = true
        WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
-     ), receipt AS (${givenBackReceipt('task', { pipeline: '$5', state: '$7', epoch: '$8' })})
+     ), receipt AS (${givenBackReceipt('now()', { pipeline: '$5', state: '$7', epoch: '$8' })})
      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)
      SELECT item_id, $5, visit, stage, unit, attempt, $6::int, worker, started_at, 'given_back' FROM task`,
     [...taskKey(attempt), pipeline.name, before.fence, item.state, item.epoch],
@@ -48,14 +48,35 @@ export async function takeOver(
   return { ...before, status: 'waiting', suspect: false, recovering: true };
 }
 
-/** The record of a task that went from a worker which lives to another, as part of the statement that ends its attempt. The
- *  claim that is granted next completes it. */
-export function givenBackReceipt(task: string, of: { pipeline: string; state: string; epoch: string }): string {
-  return taskReceipt(`${task} t`, {
+/** A worker that lives let go of the task because Temporal knew its attempt no longer. Its run was closed, and then the rescue's
+ *  receipt says so; or the run is there and asks again: then Temporal had been away. */
+export async function recordGivenBack(
+  transaction: Sql,
+  pipeline: Pipeline,
+  { item, attempt, before }: Found,
+): Promise<void> {
+  if (before.status !== 'waiting' || !before.recovering) return;
+  await transaction.query(
+    `WITH attempt AS (
+       UPDATE attempts SET result = 'given_back' WHERE result = 'superseded' AND id = (
+         SELECT max(id) FROM attempts WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4)
+       RETURNING ended_at
+     ), task AS (
+       SELECT t.*, attempt.ended_at AS given_back_at FROM tasks t, attempt
+       WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $3 AND t.unit = $4
+     )
+     ${givenBackReceipt('t.given_back_at', { pipeline: '$5', state: '$6', epoch: '$7' })}`,
+    [...taskKey(attempt), pipeline.name, item.state, item.epoch],
+  );
+}
+
+/** The record of a `task` that went from a worker which lives to another. The claim that is granted completes it. */
+function givenBackReceipt(seenAt: string, of: { pipeline: string; state: string; epoch: string }): string {
+  return taskReceipt('task t', {
     ...of,
     reason: `'engine_unreachable'`,
     sentence: `format('Temporal lost sight of worker %s, which was alive and at work on %s; the stage was given back at no cost: no error, no crash and no rescue is counted.', COALESCE(t.worker, 'unknown'), t.stage)`,
-    seenAt: 'now()',
+    seenAt,
     result: `'waiting'`,
   });
 }

@@ -1,12 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BreakerSettings } from '../../src/core/breaker.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
+import { rescueItem } from '../../src/db/control.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { openSession, type Session } from '../../src/db/session.js';
 import { lockWorker, registerWorker } from '../../src/db/workers.js';
 import { attemptsOf, effectsOf, taskOf, tasksOf } from '../support/facts.js';
 import { receiptsOf } from '../support/receipts.js';
-import { byHand, FAILURE, useSpine } from '../support/spine.js';
+import { byHand, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
 import { brief, spreadAll, straight } from '../support/tables.js';
 
 const spine = useSpine();
@@ -142,14 +143,14 @@ describe('a task that is claimed while the attempt before lives', () => {
 });
 
 describe('a task that its own worker gives back, because Temporal lost sight of it', () => {
-  it('costs nothing, and leaves a receipt that the next claim completes', async () => {
+  it('costs nothing, and has a receipt when its run asks for it again', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     const lost = await hand.claimed(id, { worker: 'lives' });
 
     await hand.commit(lost, { is: 'released', lostSight: true });
-    expect(await attemptsOf(spine.pool, id)).toEqual(['read given_back']);
-    expect(await receiptsOf(spine.pool, id)).toMatchObject([{ ...GIVEN_BACK, result: 'waiting', movingAt: null }]);
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read superseded']);
+    expect(await receiptsOf(spine.pool, id)).toEqual([]);
     const now = await hand.claimed(id, { worker: 'other' });
 
     expect(now).toMatchObject({ attempt: 2, errors: 0 });
@@ -173,6 +174,18 @@ describe('a task that its own worker gives back, because Temporal lost sight of 
     expect((await receiptsOf(spine.pool, id)).map(({ reason, result }) => `${reason} ${result}`)).toEqual([
       ...['engine_unreachable moving', 'engine_unreachable moving', 'silent_worker moving'],
     ]);
+  });
+
+  it('has the receipt of the rescue alone where its run had been closed', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    await hand.commit(await hand.claimed(id, { worker: 'lives' }), { is: 'released', lostSight: true });
+    const cause = { reason: 'workflow_closed', sentence: 'its run was terminated' };
+    await rescueItem(spine.pool, findIn(straight), { itemId: id, actor: ROOT, cause });
+    await hand.finish(await hand.claimed(id, { worker: 'other' }));
+
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read superseded', 'read done']);
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([{ reason: 'workflow_closed', result: 'moving' }]);
   });
 
   it('as a unit leaves its item alone', async () => {
