@@ -39,6 +39,7 @@ describe('the verdict on an outage', () => {
     ['a try was spent', { errors: 1 }],
     ['a crash was counted', { crashes: 1 }],
     ['there is a receipt of something else', { receipts: { engine_unreachable: 1, silent_worker: 1 } }],
+    ['a start was made up for that nobody had lost', { receipts: { engine_unreachable: 1, start_lost: 3 } }],
     ['a stage was given back without a receipt', { givenBack: 2 }],
     ['a receipt was never completed', { openReceipts: 1 }],
     ['no stage was given back', { givenBack: 0, receipts: {} }],
