@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { claimTask } from '../src/db/claim.js';
-import { insertCanary } from '../src/db/canaries.js';
-import { createPool, inTransaction } from '../src/db/client.js';
+import { canaryRow } from '../src/db/canaries.js';
+import { createPool } from '../src/db/client.js';
 import { commitAttempt } from '../src/db/commit.js';
 import { createItem } from '../src/db/items.js';
 import { quantile } from './quantile.js';
@@ -98,12 +98,9 @@ async function writeFor(pool: pg.Pool, ms: number): Promise<number[]> {
 }
 
 async function walkOne(pool: pg.Pool, took: number[]): Promise<void> {
-  const itemId = await inTransaction(pool, async (transaction) => {
-    const actor = { id: 'bench', type: 'user' } as const;
-    const { id } = await createItem(transaction, sweptCanary, { owner: 'bench', actor, trigger: 'bench' });
-    await insertCanary(transaction, id, { stageMs: [0, 0, 0], units: 0, decision: false, faults: [] });
-    return id;
-  });
+  const actor = { id: 'bench', type: 'user' } as const;
+  const row = canaryRow({ stageMs: [0, 0, 0], units: 0, decision: false, faults: [] });
+  const { id: itemId } = await createItem(pool, sweptCanary, { owner: 'bench', actor, trigger: 'bench', row });
   for (const where of STAGES) {
     const began = performance.now();
     await walkStage(pool, { itemId, ...where });

@@ -77,6 +77,19 @@ describe('configuration', () => {
   });
 });
 
+describe('a heartbeat timeout', () => {
+  it.each(['1999ms', '1s', '0s', 'often'])('of %s is refused, with what to set instead', (CANARY_BEATS) => {
+    expect(problemsOf({ CANARY_BEATS })).toEqual([
+      'CANARY_BEATS: expected a span of time of at least 2s, or nothing for what the table says, ' +
+        `because a frozen worker keeps its locks for 1.5 s, got '${CANARY_BEATS}'`,
+    ]);
+  });
+
+  it('may be 2 s, as the canary has it', () => {
+    expect(loadConfig({ CANARY_BEATS: '2s' }).pipelines['canary']?.beats).toBe('2s');
+  });
+});
+
 describe('in production with a database of its own', () => {
   const production = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://u:p@db:5432/unstuck' };
 

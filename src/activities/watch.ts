@@ -8,6 +8,7 @@ import type { StageInput } from '../core/run.js';
 import { msOf } from '../core/span.js';
 import type { Claimed } from '../db/attempt.js';
 import { beatTask, keepCheckpoint } from '../db/beat.js';
+import { isTransient } from '../db/transient.js';
 import { BEAT_MS, type Beats } from './beats.js';
 import type { AnyStage, Json, JsonObject, StageResult } from '../ports/stage.js';
 
@@ -112,6 +113,19 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     },
   };
 
+  /** A checkpoint spares the next attempt some work: where it can't be kept, this one goes on all the same. */
+  async function keep(checkpoint: Json): Promise<void> {
+    try {
+      if (await keepCheckpoint(deps.pool, claimed, checkpoint)) return;
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      deps.logger.warn({ err: error }, 'checkpoint could not be kept');
+      return;
+    }
+    abort({ as: 'superseded' });
+    throw new Error('this attempt has been superseded');
+  }
+
   async function runStage(stage: AnyStage): Promise<Settled> {
     try {
       const result = await stage({
@@ -125,11 +139,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
           deps.beats.report(latest);
           armSilence();
         },
-        async keep(checkpoint) {
-          if (await keepCheckpoint(deps.pool, claimed, checkpoint)) return;
-          abort({ as: 'superseded' });
-          throw new Error('this attempt has been superseded');
-        },
+        keep,
       });
       return { as: 'result', result };
     } catch (error) {

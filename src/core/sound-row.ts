@@ -1,7 +1,7 @@
 import { isDoes, stagesIn } from './machine.js';
 import type { Pipeline, StageRow, StateRow } from './pipeline.js';
 import { isSpan, msOf } from './span.js';
-import { UNITS_PER_WINDOW } from './step.js';
+import { SHORTEST_BEATS, UNITS_PER_WINDOW } from './step.js';
 
 /** What can be said of a name, a number or a row by itself; how the rows hang together is the other file's. */
 export function rowProblems(pipeline: Pipeline): string[] {
@@ -122,6 +122,10 @@ function stageProblems(row: StageRow): string[] {
     problems.push(`stage '${stage}' is short, so it neither beats nor reports progress nor fans out`);
   }
   if (problems.length > 0) return problems;
+  if (row.beats !== undefined && msOf(row.beats) < msOf(SHORTEST_BEATS))
+    problems.push(
+      `${stage}.beats is ${row.beats}; ${SHORTEST_BEATS} is the shortest that tells a frozen worker from one that waits`,
+    );
   if (row.short && msOf(row.within) > LONGEST_SHORT_MS)
     problems.push(`stage '${stage}' is short, yet may take ${row.within}`);
   if (backoff && msOf(backoff.first) > msOf(backoff.max))

@@ -1,21 +1,18 @@
 import type { CanarySettings, Fault } from '../pipelines/canary-settings.js';
-import type { Sql } from '../ports/sql.js';
+import type { Sql, Statement } from '../ports/sql.js';
 import { prepared } from './client.js';
 import type { Prisma } from './prisma.js';
 
 /** Effects shown of one canary: a thousand units in a few visits, and doubles if there were any. */
 const EFFECTS_SHOWN = 5_000;
 
-/** Adds the canary's own row to an item that was just created in this transaction. Returns when that was. */
-export async function insertCanary(transaction: Sql, id: string, canary: CanarySettings): Promise<Date> {
-  const [item] = await prepared<{ createdAt: Date }>(
-    transaction,
-    `WITH canary AS (INSERT INTO canaries (id, stage_ms, units, decision, faults) VALUES ($1, $2, $3, $4, $5::jsonb))
-     SELECT created_at AS "createdAt" FROM items WHERE id = $1`,
-    [id, canary.stageMs, canary.units, canary.decision, JSON.stringify(canary.faults)],
-  );
-  if (!item) throw new Error(`canary ${id} has no item`);
-  return item.createdAt;
+/** The canary's own row, inserted with its item. */
+export function canaryRow({ stageMs, units, decision, faults }: CanarySettings): Statement {
+  return {
+    text: `INSERT INTO canaries (id, stage_ms, units, decision, faults)
+      SELECT id, $1::int[], $2::int, $3::boolean, $4::jsonb FROM item`,
+    values: [stageMs, units, decision, JSON.stringify(faults)],
+  };
 }
 
 /** What the canary was asked to do; its stages read it at every attempt. */
@@ -67,7 +64,7 @@ export async function findCanary(prisma: Prisma, id: string): Promise<CanaryReco
   const isCut = effects.length === EFFECTS_SHOWN;
   const effectsCount = isCut ? await prisma.canaryEffect.count({ where: { itemId: id } }) : effects.length;
   const { stageMs, units, decision, item } = canary;
-  // Written by insertCanary alone, which takes nothing else.
+  // Written by canaryRow alone, which takes nothing else.
   const faults = canary.faults as unknown as Fault[];
   return { id, ...item, stageMs, units, decision, faults, effects, effectsCount };
 }

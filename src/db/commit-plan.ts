@@ -21,13 +21,13 @@ export type Ending =
   /** The tries are spent: the row says move, skip or leave. */
   | { is: 'spent'; error: ItemError }
   | { is: 'error'; error: ItemError; retryInMs: number }
-  /** The worker shuts down: costs nothing. */
-  | { is: 'released' };
+  /** Costs nothing: the worker shuts down or, `lostSight`, Temporal knows the attempt no longer. */
+  | { is: 'released'; lostSight?: boolean };
 
 /** What a commit writes, decided from the table before anything is written. */
 export interface Plan {
   status: 'done' | 'failed' | 'waiting';
-  result: 'done' | 'error' | 'shutdown';
+  result: 'done' | 'error' | 'shutdown' | 'superseded';
   outcome: string | null;
   note: JsonObject | null;
   error: ItemError | null;
@@ -62,7 +62,7 @@ export function planOf(pipeline: Pipeline, claimed: Claimed, ending: Ending): Pl
   };
   switch (ending.is) {
     case 'released':
-      return { ...base, result: 'shutdown' };
+      return { ...base, result: ending.lostSight ? 'superseded' : 'shutdown' };
     case 'error':
       return { ...base, error: storable(ending.error), retryInMs: ending.retryInMs };
     case 'spent':

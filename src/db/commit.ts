@@ -157,6 +157,8 @@ function taskAssignments(plan: Plan, p: Parameters): string {
     'suspect = false',
   ];
   if (plan.status !== 'waiting') all.push('ended_at = now()');
+  // Why, the next claim knows: see recordGivenBack.
+  if (plan.result === 'superseded') all.push('recovering = true');
   if (plan.error) {
     all.push(
       'errors = t.errors + 1',

@@ -68,7 +68,7 @@ export async function rescueItem(
     const cause = request.cause ?? (await causeOf(transaction, pipeline, item));
     await writeReceipt(transaction, { item, epoch: item.epoch + 1, cause, actor: request.actor, result: 'waiting' });
     await transaction.query(
-      `UPDATE tasks SET errors = 0, rescues = rescues + 1, retry_at = NULL, scheduled_at = NULL
+      `UPDATE tasks SET errors = 0, rescues = rescues + 1, retry_at = NULL, scheduled_at = NULL, recovering = false
        WHERE item_id = $1 AND visit = $2 AND status = ANY (ARRAY['waiting', 'running'])`,
       [item.id, item.visit],
     );

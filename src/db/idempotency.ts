@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type pg from 'pg';
 import { AppError } from '../core/errors.js';
 import type { Sql } from '../ports/sql.js';
 import type { JsonObject } from '../ports/stage.js';
+import { inTransaction } from './client.js';
 
 /** How long an answer is kept under its key. */
 const KEPT_FOR = `interval '24 hours'`;
@@ -9,7 +11,8 @@ const KEPT_FOR = `interval '24 hours'`;
 export interface Keyed {
   caller: string;
   route: string;
-  key: string;
+  /** None: the request is not sent again. */
+  key: string | undefined;
   body: unknown;
 }
 
@@ -19,8 +22,22 @@ export interface Answer {
 }
 
 /** Answers a request that may be sent again: the first makes the answer, the others are given the same. What `make` writes
- *  and the answer are committed together. A concurrent one waits here for the first, and finds its answer. */
-export async function answerOnce(transaction: Sql, request: Keyed, make: () => Promise<Answer>): Promise<Answer> {
+ *  and the answer are committed together. A concurrent one waits here for the first, and finds its answer. Without a key
+ *  `make` is given the pool: one statement needs no transaction. */
+export async function answerOnce(
+  pool: pg.Pool,
+  { key, ...request }: Keyed,
+  make: (sql: Sql) => Promise<Answer>,
+): Promise<Answer> {
+  if (key === undefined) return make(pool);
+  return inTransaction(pool, (transaction) => answerInside(transaction, { ...request, key }, make));
+}
+
+async function answerInside(
+  transaction: Sql,
+  request: Keyed & { key: string },
+  make: (sql: Sql) => Promise<Answer>,
+): Promise<Answer> {
   const { caller, route, key } = request;
   const bodyHash = createHash('sha256')
     .update(JSON.stringify(request.body ?? null))
@@ -35,7 +52,7 @@ export async function answerOnce(transaction: Sql, request: Keyed, make: () => P
   const [known] = rows;
   if (known) return sameAnswer(known, bodyHash, key);
 
-  const answer = await make();
+  const answer = await make(transaction);
   await transaction.query(
     `INSERT INTO idempotency_keys AS k (caller, route, key, body_hash, status, answer) VALUES ($1, $2, $3, $4, $5, $6::jsonb)
      ON CONFLICT (caller, route, key) DO UPDATE SET

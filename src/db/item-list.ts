@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Hold, RunningTask, WaitingTask } from '../core/diagnosis.js';
-import { SUSPECT_CRASHES } from './crash.js';
+import { SUSPECT_CRASHES } from './suspects.js';
 import { HOLD_OF_ITEM } from './hold.js';
 import { branchesOf, hitOf, type ItemFilter } from './item-filter.js';
 import { fieldsOf, type InflightTask, type ItemRecord, runningTask, waitingTask } from './item-view.js';

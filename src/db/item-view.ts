@@ -1,5 +1,5 @@
 import type { Hold, ItemFacts, RunningTask, WaitingTask } from '../core/diagnosis.js';
-import { SUSPECT_CRASHES } from './crash.js';
+import { SUSPECT_CRASHES } from './suspects.js';
 import { type Attempt, type AuditEntry, type Item, Prisma, type Receipt, type Task } from './generated/client.js';
 import { HOLD_OF_ITEM } from './hold.js';
 import type { Prisma as Client } from './prisma.js';

@@ -51,8 +51,28 @@ export function movingStatement(itemId: string, epoch: string): string {
       WHERE item_id = ${itemId} AND epoch = ${epoch} AND stage IS NULL AND moving_at IS NULL AND result = 'waiting'`;
 }
 
-/** The suspect that had to wait since its crash runs. */
-export async function markCrashMoving(transaction: Sql, attempt: Attempt): Promise<void> {
+/** Of one task, as SQL: `from` names it `t`. */
+interface TaskReceipt {
+  pipeline: string;
+  state: string;
+  epoch: string;
+  reason: string;
+  sentence: string;
+  seenAt: string;
+  result: string;
+}
+
+/** The record of a task that is taken from a worker, as part of the statement that ends its attempt. */
+export function taskReceipt(from: string, of: TaskReceipt): string {
+  return `INSERT INTO receipts (item_id, pipeline, state, visit, epoch, stage, unit, reason, sentence, last_sign_at, seen_at, acted_at,
+      stages_again, actor, actor_type, result)
+    SELECT t.item_id, ${of.pipeline}::text, ${of.state}::text, t.visit, ${of.epoch}::int, t.stage, t.unit, ${of.reason}, ${of.sentence},
+      COALESCE(t.beat_at, t.started_at, now()), ${of.seenAt}, now(), ARRAY[t.stage], 'system', 'system', ${of.result}
+    FROM ${from}`;
+}
+
+/** The task runs again; it may have had to wait, as a suspect or for a breaker. */
+export async function markTaskMoving(transaction: Sql, attempt: Attempt): Promise<void> {
   await transaction.query(
     `UPDATE receipts SET moving_at = now(), result = 'moving'
      WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 AND moving_at IS NULL AND result = 'waiting'`,

@@ -8,7 +8,7 @@ import {
 } from '../core/diagnosis.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Sql } from '../ports/sql.js';
-import { SUSPECT_CRASHES } from './crash.js';
+import { SUSPECT_CRASHES } from './suspects.js';
 import { HOLD_OF_ITEM } from './hold.js';
 import type { Cause } from './receipts.js';
 

@@ -27,15 +27,14 @@ export interface StoredAddress {
   ref: string | null;
 }
 
-/** Adds the submission's own row to an item that was just created in this transaction. */
-export async function insertSubmission(transaction: Sql, id: string, submission: NewSubmission): Promise<void> {
+/** The submission's own row, inserted with its item. */
+export function submissionRow(submission: NewSubmission): Statement {
   const { repoUrl, skillName, skillPath, ref, email, isVendor } = submission;
-  await prepared(
-    transaction,
-    `INSERT INTO submissions (id, repo_url, skill_name, skill_path, ref, email, is_vendor)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, repoUrl, skillName, skillPath ?? null, ref ?? null, email ?? null, isVendor ?? false],
-  );
+  return {
+    text: `INSERT INTO submissions (id, repo_url, skill_name, skill_path, ref, email, is_vendor)
+      SELECT id, $1::text, $2::text, $3::text, $4::text, $5::text, $6::boolean FROM item`,
+    values: [repoUrl, skillName, skillPath ?? null, ref ?? null, email ?? null, isVendor ?? false],
+  };
 }
 
 export async function findSubmission(sql: Sql, id: string): Promise<SubmissionRow> {

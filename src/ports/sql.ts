@@ -6,7 +6,8 @@ export interface Sql {
   ): Promise<{ rows: Row[]; rowCount: number | null }>;
 }
 
-/** One SQL statement. As a stage's save it must draw its rows `FROM guard`, which is empty when the commit is refused. */
+/** One SQL statement. As a stage's save it must draw its rows `FROM guard`, which is empty when the commit is refused; as an
+ *  item's own row `FROM item`. */
 export interface Statement {
   text: string;
   values: readonly unknown[];

@@ -20,7 +20,8 @@ export interface StageContext {
   signal: AbortSignal;
   /** Reports that the stage itself moves on; shown to the owner. */
   progress(report: JsonObject): void;
-  /** Keeps a checkpoint for the next attempt. Throws when this attempt has been superseded. */
+  /** Keeps a checkpoint for the next attempt, if the database is there; a lost one fails nobody. Throws when this attempt has
+   *  been superseded. */
   keep(checkpoint: Json): Promise<void>;
 }
 

@@ -49,7 +49,10 @@ async function whenReady(child: Spawned, name: string, signal: AbortSignal): Pro
     const onAbort = () => reject(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
     child.child.on('message', (message) => {
-      if ((message as { ready?: boolean }).ready) resolve();
+      if (!(message as { ready?: boolean }).ready) return;
+      // Whoever stops it from now on has the process itself.
+      signal.removeEventListener('abort', onAbort);
+      resolve();
     });
     void child.exited.then((exit) => {
       signal.removeEventListener('abort', onAbort);

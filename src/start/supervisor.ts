@@ -31,8 +31,9 @@ export function createSupervisor({ say, backoff = BACKOFF }: SupervisorOptions):
   const groups: Part[][] = [];
   const running = new Map<Part, Running>();
   const loops: Promise<void>[] = [];
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  // One for each part: a signal that many listen to looks like a leak to Node, and would hide a real one.
+  const stops: AbortController[] = [];
+  let isStopping = false;
 
   async function start(group: Part[]): Promise<void> {
     groups.push(group);
@@ -41,15 +42,18 @@ export function createSupervisor({ say, backoff = BACKOFF }: SupervisorOptions):
 
   function startFirst(part: Part): Promise<void> {
     return new Promise((ready, failed) => {
-      loops.push(keepRunning(part, ready).catch(failed));
+      const stopping = new AbortController();
+      if (isStopping) stopping.abort();
+      stops.push(stopping);
+      loops.push(keepRunning(part, stopping.signal, ready).catch(failed));
     });
   }
 
-  async function keepRunning(part: Part, ready: () => void): Promise<void> {
+  async function keepRunning(part: Part, signal: AbortSignal, ready: () => void): Promise<void> {
     let wasReady = false;
     for (let failures = 0; !signal.aborted; failures += 1) {
       const began = Date.now();
-      const ended = await runOnce(part, () => {
+      const ended = await runOnce(part, signal, () => {
         wasReady = true;
         ready();
       });
@@ -66,7 +70,7 @@ export function createSupervisor({ say, backoff = BACKOFF }: SupervisorOptions):
   }
 
   /** Resolves when it has ended, with how. */
-  async function runOnce(part: Part, ready: () => void): Promise<string | Error> {
+  async function runOnce(part: Part, signal: AbortSignal, ready: () => void): Promise<string | Error> {
     try {
       const process = await part.start(signal);
       running.set(part, process);
@@ -80,14 +84,19 @@ export function createSupervisor({ say, backoff = BACKOFF }: SupervisorOptions):
     }
   }
 
+  function abortAll(): void {
+    isStopping = true;
+    for (const each of stops) each.abort();
+  }
+
   async function stop(): Promise<void> {
-    stopping.abort();
+    abortAll();
     for (const group of groups.toReversed()) await Promise.all(group.map(async (part) => running.get(part)?.stop()));
     await Promise.all(loops);
   }
 
   function kill(): void {
-    stopping.abort();
+    abortAll();
     for (const process of running.values()) process.kill();
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { CanarySettings } from '../../src/pipelines/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { RunInput } from '../../src/core/run.js';
-import { insertCanary } from '../../src/db/canaries.js';
+import { canaryRow } from '../../src/db/canaries.js';
 import { canary } from '../../src/pipelines/canary.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
 import { attemptsOf, effectsOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
@@ -34,15 +34,8 @@ async function onChild(settings: Partial<CanarySettings>, table: Pipeline = cana
   const child = await startWorkerChild(stack.url, line.table());
   onTestFinished(() => child.end());
   async function plant(wanted: Partial<CanarySettings>): Promise<RunInput> {
-    const run = await line.insert();
-    await insertCanary(stack.limited, run.itemId, {
-      stageMs: [0, 0, 0],
-      units: 0,
-      decision: false,
-      faults: [],
-      ...wanted,
-    });
-    return run;
+    const plain = { stageMs: [0, 0, 0], units: 0, decision: false, faults: [] };
+    return line.insert({}, { row: canaryRow({ ...plain, ...wanted }) });
   }
   return { line, child, plant, run: await plant(settings) };
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunRef, workflowIdOf } from '../../src/core/run.js';
 import { createPool } from '../../src/db/client.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
-import type { AnyStage } from '../../src/ports/stage.js';
+import type { AnyStage, Json } from '../../src/ports/stage.js';
 import { attemptsOf, effectsOf, itemOf, tasksOf } from '../support/facts.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { until } from '../support/until.js';
@@ -37,13 +37,14 @@ let line: Line;
 let wire: Proxy;
 let pool: pg.Pool;
 let failedBeats = 0;
+let lostCheckpoints = 0;
 beforeAll(async () => {
   stack = await openStack();
   line = stack.line(patient);
   wire = await startProxy(Number(new URL(stack.url).port));
   const url = new URL(stack.url);
   url.port = String(wire.port);
-  const logger = { ...silent, info: () => undefined, warn: countBeat, child: () => logger } as unknown as typeof silent;
+  const logger = { ...silent, info: () => undefined, warn: countLost, child: () => logger } as unknown as typeof silent;
   pool = createPool({ url: url.href, size: 10, name: 'wired' });
   await line.work({ pool, logger });
 });
@@ -53,8 +54,17 @@ afterAll(async () => {
   await wire.close();
 });
 
-function countBeat(_: unknown, message: string): void {
+function countLost(_: unknown, message: string): void {
   if (message === 'beat could not be written') failedBeats += 1;
+  if (message === 'checkpoint could not be kept') lostCheckpoints += 1;
+}
+
+async function checkpointOf(itemId: string): Promise<number | undefined> {
+  const { rows } = await stack.pool.query<{ page: number }>(
+    `SELECT (checkpoint ->> 'page')::int AS page FROM tasks WHERE item_id = $1 AND stage = 'work'`,
+    [itemId],
+  );
+  return rows[0]?.page;
 }
 
 async function walk(script: Script): Promise<RunRef> {
@@ -80,6 +90,38 @@ async function unharmed(run: RunRef): Promise<void> {
   expect(await effectsOf(stack.pool, run.itemId)).toEqual(['1 work', '1 close']);
   expect((await tasksOf(stack.pool, run.itemId)).filter(({ errors, crashes }) => errors + crashes > 0)).toEqual([]);
 }
+
+describe('a checkpoint', () => {
+  it('that is lost while the database is away fails nobody: the stage goes on, and later ones are kept', async () => {
+    const run = await walk({
+      async work(context) {
+        await context.keep({ page: 1 });
+        wire.cut();
+        await context.keep({ page: 2 });
+        wire.heal();
+        await until('one can be kept again', async () => {
+          await context.keep({ page: 3 });
+          return (await checkpointOf(context.item.id)) === 3;
+        });
+        return leave(context);
+      },
+    });
+
+    expect(lostCheckpoints).toBeGreaterThan(0);
+    await unharmed(run);
+  });
+
+  it('that can be written nowhere is an error of the stage', async () => {
+    const run = await walk({
+      async work(context) {
+        if (context.attempt === 1) await context.keep({ page: 1n } as unknown as Json);
+        return leave(context);
+      },
+    });
+
+    expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['work error', 'work done', 'close done']);
+  });
+});
 
 describe('finished work', () => {
   it('is committed when a database that went away is back, and costs nothing', async () => {

@@ -63,7 +63,10 @@ describe('a mail', () => {
     'goes to no owner who is not one plain address: %j',
     async (owner) => {
       const notifier = notifierOf(1);
-      for (const whom of [{ owner, mailTo: null }, { owner: null, mailTo: owner }]) {
+      for (const whom of [
+        { owner, mailTo: null },
+        { owner: null, mailTo: owner },
+      ]) {
         expect(notifier.reaches(whom)).toBe(false);
         await expect(notifier.deliver(noticeOf(whom), PATIENT)).rejects.toMatchObject({ code: 'delivery_refused' });
       }

@@ -4,7 +4,7 @@ import type { CanarySettings } from '../../src/pipelines/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { RunInput } from '../../src/core/run.js';
 import type { Span } from '../../src/core/span.js';
-import { insertCanary } from '../../src/db/canaries.js';
+import { canaryRow } from '../../src/db/canaries.js';
 import { canary } from '../../src/pipelines/canary.js';
 import { historyOf } from '../support/history.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
@@ -69,9 +69,8 @@ async function onChild(table = patient): Promise<Scene> {
   onTestFinished(() => child.end());
   await looked(1);
   async function start(settings: Partial<CanarySettings>): Promise<RunInput> {
-    const run = await line.insert();
     const plain = { stageMs: [0, 0, 0], units: 0, decision: false, faults: [] };
-    await insertCanary(stack.limited, run.itemId, { ...plain, ...settings });
+    const run = await line.insert({}, { row: canaryRow({ ...plain, ...settings }) });
     await stack.engine.start(run);
     return run;
   }

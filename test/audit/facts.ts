@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { asOfOneMoment } from './snapshot.js';
 
 /** What the database says of one owner's canaries, read by statements of the auditor's own. */
 export interface Facts {
@@ -32,16 +33,8 @@ export interface MoveFact {
   trigger: string;
 }
 
-/** As of one moment: what moves meanwhile would look broken. */
 export async function readFacts(pool: pg.Pool, owner: string): Promise<Facts> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    return await readAll(client, owner);
-  } finally {
-    await client.query('ROLLBACK');
-    client.release();
-  }
+  return asOfOneMoment(pool, (sql) => readAll(sql, owner));
 }
 
 async function readAll(sql: pg.ClientBase, owner: string): Promise<Facts> {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { asOfOneMoment } from './snapshot.js';
 
 /** What the database says of one owner's recoveries, read by statements of the auditor's own. */
 export interface RecoveryFacts {
@@ -59,22 +60,26 @@ export interface ActFact {
 const ACTS = ['rescue', 'stuck-exhausted', 'poison', 'parked'] as const;
 
 export async function readRecovery(pool: pg.Pool, owner: string): Promise<RecoveryFacts> {
-  const tasks = await pool.query<TaskFact>(
+  return asOfOneMoment(pool, (sql) => readAll(sql, owner));
+}
+
+async function readAll(sql: pg.ClientBase, owner: string): Promise<RecoveryFacts> {
+  const tasks = await sql.query<TaskFact>(
     `SELECT t.item_id AS "itemId", t.visit, t.stage, t.unit, t.status, t.attempt, t.errors, t.crashes
      FROM tasks t JOIN items i ON i.id = t.item_id WHERE i.owner = $1 AND i.ended_at IS NOT NULL`,
     [owner],
   );
-  const attempts = await pool.query<AttemptFact>(
+  const attempts = await sql.query<AttemptFact>(
     `SELECT a.item_id AS "itemId", a.visit, a.stage, a.unit, a.attempt, a.worker, a.started_at AS "startedAt",
        a.ended_at AS "endedAt", a.result, a.error_class AS "errorClass"
      FROM attempts a JOIN items i ON i.id = a.item_id WHERE i.owner = $1 ORDER BY a.id`,
     [owner],
   );
-  const receipts = await pool.query<ReceiptFact>(
+  const receipts = await sql.query<ReceiptFact>(
     `SELECT item_id AS "itemId", visit, epoch, stage, unit, reason, result, last_sign_at AS "lastSignAt", seen_at AS "seenAt",
        acted_at AS "actedAt", moving_at AS "movingAt" FROM receipts ORDER BY id`,
   );
-  const acts = await pool.query<ActFact>(
+  const acts = await sql.query<ActFact>(
     `SELECT a.item_id AS "itemId", a.trigger, a.epoch, a.at FROM audit a JOIN items i ON i.id = a.item_id
      WHERE i.owner = $1 AND a.trigger = ANY ($2) ORDER BY a.id`,
     [owner, ACTS],

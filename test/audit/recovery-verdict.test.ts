@@ -29,6 +29,12 @@ function facts(broken: (sound: RecoveryFacts) => void = () => undefined): Recove
 
 const CASES: [name: string, kind: string, itemId: string, broken: (sound: RecoveryFacts) => void][] = [
   ['a crash without a receipt', 'no receipt', 'a', (all) => void all.receipts.shift()],
+  [
+    'a stage that was given back without a receipt',
+    'no receipt',
+    'a',
+    (all) => void (all.tasks.push({ ...all.tasks[0]!, unit: 'x', crashes: 0 }), all.attempts.push(...givenBack('x'))),
+  ],
   ['a rescue without a receipt', 'no receipt', 'b', (all) => void all.receipts.pop()],
   ['a receipt of a crash that was none', 'no cause', 'a', (all) => void all.receipts.push(receipt())],
   ['a receipt of a rescue that was none', 'no cause', 'b', (all) => void all.acts.pop()],
@@ -48,6 +54,10 @@ const CASES: [name: string, kind: string, itemId: string, broken: (sound: Recove
   ['a crash that was not counted', 'attempts', 'a', ({ tasks }) => void (tasks[0]!.crashes = 0)],
   ['work that nobody did', 'attempts', 'a', ({ attempts }) => void (attempts[1]!.result = 'shutdown')],
 ];
+
+function givenBack(unit: string): AttemptFact[] {
+  return [attempt(1, 'given_back'), attempt(2, 'done')].map((each) => ({ ...each, unit }));
+}
 
 function act(itemId: string, trigger: string): RecoveryFacts['acts'][number] {
   return { itemId, trigger, epoch: 1, at: at(2) };

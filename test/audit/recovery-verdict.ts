@@ -19,17 +19,18 @@ const RESULT_OF_ACT: Readonly<Record<string, string>> = {
 /** Holds receipts, ended attempts and acts against one another, for items that have all ended: what the one tells of, the other
  *  must know. */
 export function recoveryFindings(facts: RecoveryFacts): RecoveryFinding[] {
-  const crashes = facts.attempts.filter(({ result }) => result === 'crash');
+  const lost = facts.attempts.filter(({ result }) => result === 'crash' || result === 'given_back');
   const ofTasks = facts.receipts.filter(({ stage }) => stage !== null);
   const ofItems = facts.receipts.filter(({ stage }) => stage === null);
   const attempts = groupBy(facts.attempts, (each) => keyOf(nameOfTask(each)));
   const poisons = facts.acts.filter(({ trigger }) => trigger === 'poison');
   return [
-    ...unpaired(crashes.map(nameOfTask), ofTasks.map(nameOfTask), 'a crash'),
+    ...unpaired(lost.map(nameOfTask), ofTasks.map(nameOfTask), 'a lost attempt'),
     // A poisoned item's receipt is that of its last crash.
     ...unpaired(
       facts.acts.filter(({ trigger }) => trigger !== 'poison').map(nameOfAct),
-      ofItems.map(nameOfItem),
+      // To start what Temporal lost is no move of the item, so no act.
+      ofItems.filter(({ reason }) => reason !== 'start_lost').map(nameOfItem),
       'an act',
     ),
     ...unpaired(

@@ -8,6 +8,8 @@ export interface Inflicted {
   from: Date;
   /** Null: not undone yet. */
   to: Date | null;
+  /** When what was hit is there again: a part that was killed must come up first. Null: it is not. */
+  backAt: Date | null;
   /** Of the process that was hit. */
   pid: number | null;
 }
@@ -27,11 +29,21 @@ export async function inflictAll(installation: Installation, plan: readonly Faul
 
 async function inflict(installation: Installation, fault: Fault, log: Inflicted[]): Promise<void> {
   const { does, forMs } = fault;
-  const entry: Inflicted = { fault, from: new Date(), to: null, pid: null };
+  const entry: Inflicted = { fault, from: new Date(), to: null, backAt: null, pid: null };
   log.push(entry);
   if ('part' in does) entry.pid = await hitPart(installation, does, forMs);
   else await hitWire(installation, does, forMs);
   entry.to = new Date();
+  if (does.kind !== 'kill') entry.backAt = entry.to;
+  else void noteReturn(installation, does.part, entry);
+}
+
+/** Not waited for: coming up is part of what healing takes. One that never does is missed by everybody. */
+async function noteReturn(installation: Installation, part: PartFault['part'], entry: Inflicted): Promise<void> {
+  await installation.backFrom(part, entry.pid ?? 0).then(
+    () => (entry.backAt = new Date()),
+    () => undefined,
+  );
 }
 
 async function hitPart(installation: Installation, { kind, part }: PartFault, forMs: number): Promise<number> {

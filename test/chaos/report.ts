@@ -1,9 +1,9 @@
 import { type Audit, type Audited, auditLedger, linesOf } from '../audit/audit.js';
 import type { Facts } from '../audit/facts.js';
-import { readRecovery, type RecoveryFacts } from '../audit/recovery-facts.js';
+import { type AttemptFact, readRecovery, type RecoveryFacts } from '../audit/recovery-facts.js';
 import { recoveryFindings } from '../audit/recovery-verdict.js';
 import { textTable } from '../audit/text-table.js';
-import { blamedFor } from './blame.js';
+import { type Cause, causeOf } from './blame.js';
 import type { Inflicted } from './inflict.js';
 import { type Fault, overlapsIn, targetOf } from './plan.js';
 import { differencesToApi } from './shown.js';
@@ -22,6 +22,8 @@ export interface ChaosReport extends Audit {
   receipts: Record<string, number>;
   /** Recoveries without a receipt, receipts of nothing, receipts that were never completed, attempts without an end. */
   recovery: string[];
+  /** Crashes that a fault of the ledger excuses, by the surest that does. */
+  excused: Partial<Record<Cause, number>>;
   /** Crashes that no fault of the ledger explains. */
   unexplained: string[];
   /** What the API shows otherwise than the database has it. */
@@ -58,6 +60,7 @@ export async function auditChaos(chaos: Chaos): Promise<ChaosReport> {
     lastItemMs,
     receipts: countsOf(recovery.receipts.map(({ reason, result }) => `${reason} ${result}`)),
     recovery: found,
+    excused: countsOf(crashesIn(recovery).flatMap((each) => causeOf(each, inflicted) ?? [])),
     unexplained,
     differences,
     ...counts,
@@ -75,9 +78,13 @@ export async function auditChaos(chaos: Chaos): Promise<ChaosReport> {
   };
 }
 
-function unexplainedIn({ attempts }: RecoveryFacts, inflicted: readonly Inflicted[]): string[] {
-  return attempts
-    .filter((each) => each.result === 'crash' && blamedFor(each, inflicted).length === 0)
+function crashesIn({ attempts }: RecoveryFacts): AttemptFact[] {
+  return attempts.filter(({ result }) => result === 'crash');
+}
+
+function unexplainedIn(recovery: RecoveryFacts, inflicted: readonly Inflicted[]): string[] {
+  return crashesIn(recovery)
+    .filter((each) => causeOf(each, inflicted) === null)
     .map(
       ({ itemId, stage, unit, worker, startedAt, endedAt }) =>
         `${itemId} ${stage} ${unit} on ${worker}, ${startedAt.toISOString()} to ${endedAt.toISOString()}`,
@@ -109,6 +116,15 @@ function byTarget(inflicted: readonly Inflicted[]): ChaosReport['faults'] {
   );
 }
 
+/** How many of the crashes a fault excuses, and which: one that is excused by trouble of the database alone is less sure. */
+function shareOfExcused({ excused, unexplained }: ChaosReport): string {
+  const count = Object.values(excused).reduce((sum, each) => sum + each, 0);
+  const all = count + unexplained.length;
+  const by = Object.entries(excused).map(([cause, n]) => `${cause} ${String(n)}`);
+  const share = all === 0 ? 'none' : `${String(count)} (${((100 * count) / all).toFixed(0)} %)`;
+  return `${String(all)} crashes, of which a fault excuses ${share}: ${by.join(', ') || 'none'}`;
+}
+
 /** Enough to see what kind of fault it is. */
 const LINES_SHOWN = 50;
 
@@ -129,6 +145,7 @@ export function tableOf(report: ChaosReport): string {
     `the last item ended ${last}; receipts: ${said(report.receipts)}`,
     `${String(rescues)} rescues, ${String(exhausted)} exhausted, ${String(poison)} poison; error tries spent: ` +
       `${said(report.errorTries)}; at most ${String(report.mostErrors)} of its three and ${String(report.mostCrashes)} crashes of a task`,
+    shareOfExcused(report),
     `${String(recovery.length)} findings among recoveries and receipts, ${String(unexplained.length)} crashes without a fault, ` +
       `${String(differences.length)} differences between API and database`,
     ...[...recovery, ...unexplained, ...differences].slice(0, LINES_SHOWN).map((each) => `  ${each}`),

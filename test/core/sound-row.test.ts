@@ -136,6 +136,13 @@ describe('a stage', () => {
     expect(problemsOfStage(with_('25d'))).toEqual([`read.${field} is longer than 24d`]);
   });
 
+  it('has no heartbeat timeout so short that a lock of a frozen worker outlives it', () => {
+    expect(problemsOfStage({ beats: '1999ms' })).toEqual([
+      'read.beats is 1999ms; 2s is the shortest that tells a frozen worker from one that waits',
+    ]);
+    expect(problemsOfStage({ beats: '2s' })).toEqual([]);
+  });
+
   it('may take as long as a timer can run', () => {
     expect(problemsOfStage({ within: '24d' })).toEqual([]);
   });

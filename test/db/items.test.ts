@@ -21,6 +21,11 @@ function create(pool: Spine['pool'], pipeline: Pipeline, dedupeKey?: string) {
   );
 }
 
+async function canariesOf(): Promise<string[]> {
+  const { rows } = await spine.pool.query<{ id: string }>('SELECT id FROM canaries');
+  return rows.map(({ id }) => id);
+}
+
 describe('a new item', () => {
   it('is in its start state, with its first audit entry and the step of its run', async () => {
     const created = await create(spine.pool, straight);
@@ -57,6 +62,22 @@ describe('a new item', () => {
     });
     await expect(failed).rejects.toThrow('refused');
     expect(await auditOf(spine.pool, id)).toEqual([]);
+  });
+
+  it('is there with the row of its domain, or not at all', async () => {
+    const row = { text: 'INSERT INTO canaries (id, stage_ms) SELECT id, $1::int[] FROM item', values: [[1, 2, 3]] };
+    const item = { owner: 'ada', actor: ADA, trigger: 'submitted', dedupeKey: 'with-row' };
+    const { id } = await createItem(spine.pool, straight, { ...item, row });
+    expect(await canariesOf()).toEqual([id]);
+
+    expect(await createItem(spine.pool, straight, { ...item, row })).toEqual({ created: false, id });
+    const refused = { text: 'INSERT INTO canaries (id, units) SELECT id, NULL FROM item', values: [] };
+    await expect(createItem(spine.pool, straight, { ...item, dedupeKey: 'no-row', row: refused })).rejects.toThrow(
+      'units',
+    );
+    expect(await canariesOf()).toEqual([id]);
+    const { rows } = await spine.pool.query(`SELECT 1 FROM items WHERE dedupe_key = 'no-row'`);
+    expect(rows).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
@@ -182,6 +182,63 @@ describe('migrations', () => {
     await query(`UPDATE _prisma_migrations SET rolled_back_at = now()`);
     await query('DROP TABLE a');
     expect(await migrate(url, dir)).toEqual({ applied: ['1_first'] });
+  });
+});
+
+describe('the migration whose index is built beforehand', () => {
+  const NAME = '20261116150000_failures_and_totals';
+
+  /** All of the product's, up to the one before it. */
+  async function migrateUpToIt(): Promise<void> {
+    cpSync(OURS, dir, { recursive: true });
+    for (const each of readdirSync(dir))
+      if (/^\d/.test(each) && each >= NAME) rmSync(join(dir, each), { recursive: true });
+    await migrate(url, dir);
+    cpSync(OURS, dir, { recursive: true });
+  }
+
+  /** The statements that operators are told to run, with what their shell fills in. */
+  function documented(): string[] {
+    const page = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+    const script = /<<SQL\n(CREATE INDEX CONCURRENTLY[^]*?)\nSQL\n/.exec(page)?.[1] ?? '';
+    const sum = createHash('sha256')
+      .update(readFileSync(join(OURS, NAME, 'migration.sql')))
+      .digest('hex');
+    const filled = script.replace(/\$\(sha256sum < prisma\/migrations\/(\S+)\/migration\.sql \|[^)]*\)/, (_, name) => {
+      expect(name).toBe(NAME);
+      return sum;
+    });
+    return filled.split(/;\n?/).filter((each) => each.trim() !== '');
+  }
+
+  async function indexes(): Promise<unknown[]> {
+    return query(`SELECT indexdef, indisvalid FROM pg_indexes JOIN pg_index ON indexrelid = indexname::regclass
+      WHERE schemaname = 'public' AND tablename = 'attempts' ORDER BY indexname`);
+  }
+
+  it('leaves what it would have left, as the manual has it, and the later ones go on from there', async () => {
+    await migrateUpToIt();
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    for (const statement of documented()) await client.query(statement);
+    await client.end();
+    const byHand = { indexes: await indexes(), tables: await tables() };
+
+    expect((await migrate(url, dir)).applied.filter((name) => name <= NAME)).toEqual([]);
+    expect(await pendingMigrations(url, dir)).toEqual([]);
+
+    await query('DROP SCHEMA public CASCADE');
+    await query('CREATE SCHEMA public');
+    await migrate(url, dir);
+    expect(byHand).toEqual({ indexes: await indexes(), tables: await tables() });
+  });
+
+  it('fails and leaves nothing where the index alone was built', async () => {
+    await migrateUpToIt();
+    await query(`CREATE INDEX attempts_failed ON attempts (pipeline) WHERE result = 'error'`);
+
+    await expect(migrate(url, dir)).rejects.toThrow(/failed and was rolled back.*attempts_failed/);
+    expect(await tables()).not.toContain('totals');
   });
 });
 

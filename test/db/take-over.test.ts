@@ -1,13 +1,38 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { BreakerSettings } from '../../src/core/breaker.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
+import { rescueItem } from '../../src/db/control.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { openSession, type Session } from '../../src/db/session.js';
 import { lockWorker, registerWorker } from '../../src/db/workers.js';
 import { attemptsOf, effectsOf, taskOf, tasksOf } from '../support/facts.js';
-import { byHand, useSpine } from '../support/spine.js';
-import { brief, straight } from '../support/tables.js';
+import { receiptsOf } from '../support/receipts.js';
+import { byHand, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';
+import { brief, spreadAll, straight } from '../support/tables.js';
 
 const spine = useSpine();
+
+const BREAKER: BreakerSettings = {
+  ...{ share: 0.5, failures: 5, sample: 20, window: '5m', probeAfter: '30s', probeMax: '10m' },
+  ...{ releasePerSecond: 1, releaseMaxPerSecond: 20 },
+};
+const stormy: Pipeline = { ...straight, name: 'stormy', breaker: BREAKER };
+
+/** What a task leaves that went from a worker which lives to another. */
+const GIVEN_BACK = {
+  ...{
+    reason: 'engine_unreachable',
+    state: 'READING',
+    epoch: 1,
+    stage: 'read',
+    stagesAgain: ['read'],
+    actor: 'system',
+  },
+  sentence:
+    'Temporal lost sight of worker lives, which was alive and at work on read; the stage was given back at no cost: ' +
+    'no error, no crash and no rescue is counted.',
+  ...{ result: 'moving', movingAt: expect.any(Date) as Date },
+};
 
 describe('a task that is claimed while the attempt before lives', () => {
   /** A worker that is registered and holds its lock, as long as the session is open. */
@@ -43,12 +68,28 @@ describe('a task that is claimed while the attempt before lives', () => {
 
     expect(now).toMatchObject({ attempt: 2 });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, suspect: false });
-    expect(await attemptsOf(spine.pool, id)).toEqual(['read shutdown']);
-    expect((await spine.pool.query('SELECT 1 FROM receipts WHERE item_id = $1', [id])).rows).toEqual([]);
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read given_back']);
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([GIVEN_BACK]);
     expect(await rereadAttempt(spine.pool, before)).toBe('superseded');
     expect(await hand.finish(before)).toEqual({ refused: 'superseded' });
     await hand.finish(now);
     expect(await effectsOf(spine.pool, id)).toEqual(['1 read']);
+  });
+
+  it('has a receipt that waits with it for a breaker, and is completed by the claim that is granted', async () => {
+    await present('lives');
+    const { hand, id } = await held('lives', stormy);
+    for (let n = 0; n < BREAKER.failures; n += 1) {
+      await hand.commit(await hand.claimed(await hand.make()), { is: 'error', error: FAILURE, retryInMs: 0 });
+    }
+    expect(await hand.claim(id, { worker: 'other' })).toMatchObject({ answer: 'hold', reason: 'breaker_open' });
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([{ ...GIVEN_BACK, result: 'waiting', movingAt: null }]);
+
+    await spine.pool.query('DELETE FROM breakers WHERE pipeline = $1', [stormy.name]);
+    await spine.pool.query('DELETE FROM holds WHERE pipeline = $1', [stormy.name]);
+    await hand.claimed(id, { worker: 'other' });
+
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([GIVEN_BACK]);
   });
 
   it('is a crash if its row was not beaten, though the process is there: frozen, or its event loop blocked', async () => {
@@ -98,5 +139,65 @@ describe('a task that is claimed while the attempt before lives', () => {
     await hand.claimed(id, { worker: 'other' });
 
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 1 });
+  });
+});
+
+describe('a task that its own worker gives back, because Temporal lost sight of it', () => {
+  it('costs nothing, and has a receipt when its run asks for it again', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    const lost = await hand.claimed(id, { worker: 'lives' });
+
+    await hand.commit(lost, { is: 'released', lostSight: true });
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read superseded']);
+    expect(await receiptsOf(spine.pool, id)).toEqual([]);
+    const now = await hand.claimed(id, { worker: 'other' });
+
+    expect(now).toMatchObject({ attempt: 2, errors: 0 });
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, errors: 0, suspect: false });
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([GIVEN_BACK]);
+    await hand.finish(now);
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read given_back', 'read done']);
+  });
+
+  it('leaves one for each time, and none when another has it by then', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    for (let n = 0; n < 2; n += 1) {
+      await hand.commit(await hand.claimed(id, { worker: 'lives' }), { is: 'released', lostSight: true });
+    }
+    const late = await hand.claimed(id, { worker: 'lives' });
+    await hand.claimed(id, { worker: 'other' });
+
+    expect(await hand.commit(late, { is: 'released', lostSight: true })).toEqual({ refused: 'superseded' });
+
+    expect((await receiptsOf(spine.pool, id)).map(({ reason, result }) => `${reason} ${result}`)).toEqual([
+      ...['engine_unreachable moving', 'engine_unreachable moving', 'silent_worker moving'],
+    ]);
+  });
+
+  it('has the receipt of the rescue alone where its run had been closed', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    await hand.commit(await hand.claimed(id, { worker: 'lives' }), { is: 'released', lostSight: true });
+    const cause = { reason: 'workflow_closed', sentence: 'its run was terminated' };
+    await rescueItem(spine.pool, findIn(straight), { itemId: id, actor: ROOT, cause });
+    await hand.finish(await hand.claimed(id, { worker: 'other' }));
+
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read superseded', 'read done']);
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([{ reason: 'workflow_closed', result: 'moving' }]);
+  });
+
+  it('as a unit leaves its item alone', async () => {
+    const hand = byHand(spine.pool, spreadAll);
+    const id = await hand.make();
+    await hand.finish(await hand.claimed(id, { stage: 'prepare' }), 'done', ['a', 'b']);
+    const unit = { stage: 'upload', unit: 'a' };
+    await hand.commit(await hand.claimed(id, unit), { is: 'released', lostSight: true });
+    await hand.claimed(id, unit);
+
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([
+      { reason: 'engine_unreachable', ...unit, stagesAgain: ['upload'], result: 'moving' },
+    ]);
   });
 });

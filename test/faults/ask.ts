@@ -9,23 +9,25 @@ export type Counts = Partial<Record<Reason, number>>;
 
 /** What was answered while a fault was held. */
 export interface Asked {
-  /** From the first right answer on: every one counts. */
+  /** Every one counts, but for those below. */
   answers: Counts;
-  /** Before it: the fault was there, and not seen yet. */
+  /** The fault was there and not seen yet, within the time and in the words that its case allows. */
   settling: Counts;
   /** From the fault to the first right answer; null: there was none. */
   settledMs: number | null;
   /** The latest right answer. */
-  right: ItemAnswer | null;
+  right: Answered | null;
+}
+
+export interface Answered {
+  item: ItemAnswer;
+  /** By the database's clock, just before. */
+  askedAt: Date;
 }
 
 /** So many answers are enough, and fewer than the least prove nothing. */
 const ENOUGH = 25;
 export const LEAST = 5;
-
-/** The longest that a fault may go unseen. What Temporal must be asked for is asked after five seconds, and a busy machine takes
- *  its time. */
-const SETTLES_WITHIN_MS = 45_000;
 
 /** A fault that was seen and has been away for this long is over; one that comes and goes is back before. */
 const OVER_AFTER_MS = 3_000;
@@ -37,6 +39,7 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
 
   async function ask(): Promise<void> {
     if (!(await fault.holds(field, victim))) return;
+    const askedAt = await field.now();
     const item = await field.item(victim.id);
     const at = Date.now();
     if (!(await fault.holds(field, victim))) return;
@@ -44,15 +47,16 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
     const { reason } = item.diagnosis;
     if (reason === fault.reason) {
       asked.settledMs ??= at - victim.at;
-      asked.right = item;
+      asked.right = { item, askedAt };
     }
-    const counts = asked.settledMs === null ? asked.settling : asked.answers;
+    const maySettle = asked.settledMs === null && at - victim.at <= fault.seenWithinMs;
+    const counts = maySettle && fault.before.includes(reason) ? asked.settling : asked.answers;
     counts[reason] = (counts[reason] ?? 0) + 1;
   }
 
   async function isEnough(): Promise<boolean> {
     if (Date.now() - heldAt > OVER_AFTER_MS) return true;
-    if (asked.settledMs === null) return Date.now() - victim.at > SETTLES_WITHIN_MS;
+    if (asked.settledMs === null) return Date.now() - victim.at > fault.seenWithinMs;
     if (sumOf(asked.answers) < ENOUGH) return false;
     return isHeldLongEnough(field, fault, victim);
   }

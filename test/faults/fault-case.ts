@@ -18,6 +18,10 @@ export interface FaultCase {
   holds(field: Field, victim: Victim): Promise<boolean>;
   /** What a person does about it, where somebody must. */
   heals?(field: Field, victim: Victim): Promise<unknown>;
+  /** What may be said before it is seen, and how long that may take from the moment it was made. Any other answer counts as a
+   *  mistake from the first on, and so does every one after that time. */
+  before: readonly Reason[];
+  seenWithinMs: number;
   /** Held for so long that the item was stuck, and where a sweep can run, until one has passed that saw it so. */
   heldUntil?: 'stuck' | 'swept';
   expects: Expectation;
@@ -43,11 +47,14 @@ export interface Expectation {
   sentence: RegExp;
   evidence: Readonly<Record<string, Wanted>>;
   nextAction: string;
-  nextAt: 'none' | 'ahead' | ((nextAt: string | null, item: ItemAnswer) => boolean);
+  /** `ahead` of the moment in which it was asked; `due`, or come so lately that who does it may still be on its way. */
+  nextAt: 'none' | 'ahead' | 'due' | ((nextAt: string | null, item: ItemAnswer) => boolean);
   /** Where the item is in the end. */
   ends: string;
   /** Its receipts, oldest first; none where nothing had to be done, or nothing may be. */
   receipts: readonly WantedReceipt[];
+  /** As right, where either of two may be the first to act. */
+  orReceipts?: readonly WantedReceipt[];
   /** Its audit entries, oldest first, as `trigger (type of actor)`. */
   trail: readonly string[];
   /** The effects its stages left, each once. */

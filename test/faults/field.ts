@@ -22,6 +22,8 @@ export interface Field {
   runningTasks(id: string): Promise<number>;
   /** Whether a sweep of the item's pipeline has ended that began after an item silent since then was stuck. */
   sweptSince(id: string, at: number): Promise<boolean>;
+  /** By the database's clock. */
+  now(): Promise<Date>;
   one<Row extends object>(text: string, values: unknown[]): Promise<Row | undefined>;
   close(): Promise<void>;
 }
@@ -41,6 +43,11 @@ export async function openField(installation: Installation): Promise<Field> {
     admin,
     temporal,
     one,
+    async now() {
+      const row = await one<{ now: Date }>('SELECT clock_timestamp() AS now', []);
+      if (!row) throw new Error('the database does not know the time');
+      return row.now;
+    },
     async item(id) {
       const { status, body } = await admin.get(`/api/v1/items/${id}`);
       if (status !== 200) throw new Error(`item ${id} was answered ${String(status)}: ${JSON.stringify(body)}`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ItemAnswer } from '../../src/api/item-schema.js';
 import type { Reason } from '../../src/core/diagnosis.js';
-import type { Counts } from './ask.js';
+import type { Asked, Counts } from './ask.js';
 import { answerFaults } from './check.js';
 import type { FaultCase } from './fault-case.js';
 import { GROUPS } from './groups.js';
@@ -13,16 +13,21 @@ const fault: FaultCase = {
   name: 'a full queue',
   create: () => Promise.reject(new Error('not made here')),
   holds: async () => true,
+  before: ['not_due'],
+  seenWithinMs: 1_000,
   expects: {
     ...{ sentence: /^It waits/, evidence: { pollers: 2 }, nextAction: 'Wait.', nextAt: 'none' },
     ...{ ends: 'DONE', receipts: [], trail: [], effects: [] },
   },
 };
 
-function played(answers: Counts, diagnosis: object = {}): Played {
+const ASKED_AT = new Date('2026-03-01T12:00:00Z');
+
+function played(answers: Counts, diagnosis: object = {}, more: Partial<Asked> = {}): Played {
   const said = { sentence: 'It waits.', evidence: { pollers: 2 }, nextAction: 'Wait.', nextAt: null, ...diagnosis };
-  const right = answers.backlog === undefined ? null : ({ diagnosis: said } as unknown as ItemAnswer);
-  const asked = { answers, settling: {}, settledMs: 100, right };
+  const right =
+    answers.backlog === undefined ? null : { item: { diagnosis: said } as unknown as ItemAnswer, askedAt: ASKED_AT };
+  const asked: Asked = { answers, settling: {}, settledMs: 100, right, ...more };
   return { fault, ...asked, wrong: answerFaults(fault, asked) };
 }
 
@@ -45,6 +50,7 @@ describe('a fault set', () => {
   it.each<[string, Played]>([
     ['one answer was another reason', played({ backlog: 9, no_worker: 1 })],
     ['it was never right', played({ no_worker: 9 })],
+    ['it was seen too late', played({ backlog: 9 }, {}, { settledMs: 1_001 })],
     ['it was hardly asked about', played({ backlog: 2 })],
     ['the sentence is another', played({ backlog: 9 }, { sentence: 'It runs.' })],
     ['the evidence is another', played({ backlog: 9 }, { evidence: { pollers: 0 } })],

@@ -5,6 +5,17 @@ export const STUCK_MS = 10_000;
 export const SWEEP_MS = 5_000;
 export const OLDEST_MS = 30_000;
 
+/** How long a fault may go unseen: the time that its mechanism takes, and ten seconds more for a busy machine. */
+const BUSY_MS = 10_000;
+export const SEEN_MS = {
+  /** Two seconds at most, a heartbeat timeout: the row says it. */
+  byRow: 2_000 + BUSY_MS,
+  /** Temporal is asked five seconds after the last sign of life, and given five to answer. */
+  byTemporal: 10_000 + BUSY_MS,
+  /** Workers must come up again, and one of them sweep. */
+  bySweep: SWEEP_MS + 2 * BUSY_MS,
+} as const;
+
 /** Stages that the two workers can run at once: few, so that a handful of items fills them. */
 export const SLOTS = 12;
 

@@ -13,8 +13,11 @@ export interface AfterOutage {
   restarted: number;
   errors: number;
   crashes: number;
-  /** Receipts by reason. */
+  /** Attempts that were taken from a worker which lived all the time. */
+  givenBack: number;
+  /** Receipts by reason, and those among them that were never completed. */
   receipts: Record<string, number>;
+  openReceipts: number;
   /** Tasks that were done before the outage ended. */
   finished: number;
   /** Of those, which were begun again. */
@@ -46,6 +49,8 @@ export async function auditOutage(pool: pg.Pool, asked: Asked): Promise<AfterOut
        count(*) FILTER (WHERE epoch > 1)::int AS restarted,
        (SELECT sum(errors)::int FROM tasks WHERE item_id = ANY ($1)) AS errors,
        (SELECT sum(crashes)::int FROM tasks WHERE item_id = ANY ($1)) AS crashes,
+       (SELECT count(*)::int FROM attempts WHERE item_id = ANY ($1) AND result = 'given_back') AS "givenBack",
+       (SELECT count(*)::int FROM receipts WHERE item_id = ANY ($1) AND result = 'waiting') AS "openReceipts",
        (SELECT count(*)::int FROM (SELECT 1 FROM canary_effects WHERE item_id = ANY ($1)
           GROUP BY item_id, visit, stage, unit HAVING count(*) > 1) twice) AS doubled,
        (SELECT count(*)::int FROM tasks t WHERE t.item_id = ANY ($1) AND NOT EXISTS (SELECT 1 FROM canary_effects e

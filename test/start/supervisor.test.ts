@@ -1,9 +1,11 @@
+import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../scripts/pid-lock.mjs';
 import { nodePart } from '../../src/start/node-part.js';
 import { StartError } from '../../src/start/start-error.js';
-import { createSupervisor } from '../../src/start/supervisor.js';
+import type { Exit } from '../../src/start/running.js';
+import { createSupervisor, type Part } from '../../src/start/supervisor.js';
 import { until } from '../support/until.js';
 import { runChild } from './run-child.js';
 import { tempDir } from './temp-dir.js';
@@ -53,6 +55,23 @@ function setup(backoff = QUICK) {
   return { supervisor, said, events, child, pidsOf: (name: string) => pids.get(name) ?? [] };
 }
 
+/** Listens to its signal for as long as it runs, which it does until it is stopped. */
+function listeningPart(name: string, signals: AbortSignal[]): Part {
+  return {
+    name,
+    async start(signal) {
+      signal.addEventListener('abort', () => undefined);
+      signals.push(signal);
+      let end: (exit: Exit) => void = () => undefined;
+      const exited = new Promise<Exit>((resolve) => {
+        end = resolve;
+      });
+      const stop = () => end({ code: 0, signal: null });
+      return Promise.resolve({ pid: 0, exited, stop: async () => Promise.resolve(stop()), kill: stop });
+    },
+  };
+}
+
 describe('the supervisor', () => {
   it('gives a child its settings and keeps what it says', async () => {
     const { supervisor, child, events } = setup();
@@ -60,6 +79,28 @@ describe('the supervisor', () => {
     await supervisor.start([child('api', 'obedient.mjs', { environment: { TOLD: 'the secret' } })]);
 
     await until('the line is read', () => events.includes('api: told the secret'));
+  });
+
+  it('gives each part a signal of its own, or Node would take many listeners for a leak', async () => {
+    const { supervisor } = setup();
+    const signals: AbortSignal[] = [];
+    const parts = Array.from({ length: 30 }, (_, n) => listeningPart(`worker-${n}`, signals));
+
+    await supervisor.start(parts);
+
+    expect(signals.map((signal) => getEventListeners(signal, 'abort').length)).toEqual(parts.map(() => 1));
+    await supervisor.stop();
+    expect(signals.every(({ aborted }) => aborted)).toBe(true);
+  });
+
+  it('leaves no listener behind for a child that has become ready', async () => {
+    const { child } = setup();
+    const { signal } = new AbortController();
+
+    const running = await child('api', 'obedient.mjs').start(signal);
+
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    await running.stop();
   });
 
   it('starts a child again that was killed, after a wait that doubles up to the longest', async () => {

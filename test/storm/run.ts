@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { loadConfig } from '../../src/config.js';
 import { runCommand } from '../audit/run-command.js';
 import { runStorm } from './storm-run.js';
 import { linesOfStorm, stormFindings } from './storm-verdict.js';
@@ -13,7 +14,7 @@ const PROBE_EVERY_MS = 120_000;
  *  the held items were released; exit code 1 if anything was spent, lost or released too fast. */
 runCommand({}, async (installation, say) => {
   const report = await runStorm(installation, { items, probeEveryMs: PROBE_EVERY_MS, limitMs: 300_000, say });
-  const findings = stormFindings(report, items);
+  const findings = stormFindings(report, items, loadConfig({}));
   const table = ['', ...linesOfStorm(report), ...findings.map((each) => `  ${each}`)];
   const passed = findings.length === 0;
   return {

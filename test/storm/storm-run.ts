@@ -3,7 +3,7 @@ import { inLanes } from '../audit/ledger.js';
 import { type Caller, callerOf } from '../e2e/caller.js';
 import type { Installation } from '../support/installation.js';
 import { until } from '../support/until.js';
-import { breakerOf, countOf, startsBySecond } from './storm-facts.js';
+import { breakerOf, countOf, type Failures, failuresOf, startsBySecond } from './storm-facts.js';
 
 export interface StormOptions {
   items: number;
@@ -14,7 +14,11 @@ export interface StormOptions {
   say(line: string): void;
 }
 
-export interface StormReport extends Outage, Release {
+export interface StormReport extends Outage, Failures, Release {
+  /** Of one item, which has three tries. */
+  mostOfAnItem: number;
+  /** From its opening until what was down is back: for so long others were let through in vain. */
+  openInVainMs: number;
   done: number;
   effects: number;
   failedItems: number;
@@ -25,9 +29,6 @@ export interface StormReport extends Outage, Release {
 }
 
 interface Outage {
-  /** Failed attempts in all, and the most of one item, which has three tries. */
-  failures: number;
-  mostOfAnItem: number;
   /** What an owner and an operator were shown meanwhile. */
   shown: { item: unknown; health: unknown };
   outageSeconds: number;
@@ -51,10 +52,15 @@ export async function runStorm(installation: Installation, options: StormOptions
   const suffered = await suffer(pool, admin, outage, options);
   const healedAt = new Date();
   await admin.post(`/api/v1/items/${outage}/cancel`, { reason: 'the model is back' });
+  const backAt = new Date();
   const released = await recover(pool, healedAt, options);
+  const failures = await failuresOf(pool);
   return {
     ...suffered,
+    ...failures,
     ...released,
+    mostOfAnItem: await countOf(pool, 'SELECT max(errors) FROM tasks'),
+    openInVainMs: backAt.getTime() - failures.openedAt.getTime(),
     done: await countOf(pool, DONE),
     effects: await countOf(
       pool,
@@ -84,8 +90,6 @@ async function suffer(pool: pg.Pool, admin: Caller, outage: string, options: Sto
   const item = await until('an item says so', () => heldItem(admin, ids[0] ?? ''), limitMs);
   const health = await admin.get('/health/ready');
   return {
-    failures: await countOf(pool, `SELECT count(*) FROM attempts WHERE result = 'error'`),
-    mostOfAnItem: await countOf(pool, 'SELECT max(errors) FROM tasks'),
     shown: { item, health: health.body },
     outageSeconds: (Date.now() - began) / 1_000,
   };

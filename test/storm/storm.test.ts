@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.js';
 import { type Installation, startInstallation } from '../support/installation.js';
 import { runStorm } from './storm-run.js';
 import { linesOfStorm, stormFindings } from './storm-verdict.js';
@@ -20,6 +21,6 @@ it('an outage spends few tries, holds everybody else at no cost, and is followed
   const report = await runStorm(installation, storm);
 
   console.log(linesOfStorm(report).join('; '));
-  expect(stormFindings(report, ITEMS)).toEqual([]);
+  expect(stormFindings(report, ITEMS, loadConfig(SETTINGS))).toEqual([]);
   expect(report.shown.item).toMatchObject({ state: 'SECOND', diagnosis: { reason: 'breaker_open' } });
 }, 300_000);

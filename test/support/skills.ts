@@ -4,7 +4,7 @@ import { inTransaction } from '../../src/db/client.js';
 import { createItem } from '../../src/db/items.js';
 import { keepContent } from '../../src/db/skill-contents.js';
 import { type Certification, publishSkill } from '../../src/db/skills.js';
-import { insertSubmission, type NewSubmission } from '../../src/db/submissions.js';
+import { type NewSubmission, submissionRow } from '../../src/db/submissions.js';
 import { submission } from '../../src/pipelines/submission.js';
 import type { Skill } from '../../src/ports/skill.js';
 import type { JsonObject } from '../../src/ports/stage.js';
@@ -24,11 +24,9 @@ export function skillOf(body: string, description = 'Tidies a folder up'): Skill
 
 /** Submitted by hand, and not worked on yet. */
 export async function submitted(pool: pg.Pool, given: Partial<NewSubmission> = {}): Promise<string> {
-  return inTransaction(pool, async (transaction) => {
-    const { id } = await createItem(transaction, submission, { owner: 'ada', actor: ADA, trigger: 'api-submission' });
-    await insertSubmission(transaction, id, { repoUrl: 'https://github.com/ada/skills', skillName: 'tidy', ...given });
-    return id;
-  });
+  const row = submissionRow({ repoUrl: 'https://github.com/ada/skills', skillName: 'tidy', ...given });
+  const { id } = await createItem(pool, submission, { owner: 'ada', actor: ADA, trigger: 'api-submission', row });
+  return id;
 }
 
 export async function fetched(pool: pg.Pool, given: Partial<NewSubmission>, skill: Skill): Promise<string> {

@@ -57,3 +57,15 @@ export async function readMarks(pool: pg.Pool): Promise<Marks> {
     wedged: await countOf(pool, wedged),
   };
 }
+
+/** The build of each worker that ever registered. */
+export async function readBuilds(pool: pg.Pool): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ id: string; build: string }>('SELECT id, build FROM workers');
+  return new Map(rows.map(({ id, build }) => [id, build]));
+}
+
+/** Items whose run somebody was told of as wedged. */
+export async function readWedged(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(`SELECT item_id AS id FROM outbox WHERE kind = 'item_wedged'`);
+  return rows.map(({ id }) => id);
+}

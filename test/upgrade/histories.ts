@@ -4,6 +4,7 @@ import { historyOf } from '../support/history.js';
 import type { Installation } from '../support/installation.js';
 import { eventsOf, type Recording } from '../support/recording.js';
 import { PATCH } from './changes.js';
+import type { FailedTask } from './wedged.js';
 
 /** As many as tell: each is replayed twice. */
 const RECORDED = 30;
@@ -44,14 +45,36 @@ export async function recordRunning(installation: Installation): Promise<Recordi
   return recordings;
 }
 
-export async function readHistories(installation: Installation, ids: readonly string[]): Promise<Histories> {
-  const found: Histories = { marked: 0, unmarked: 0, failedTasks: 0 };
-  await eachHistory(installation, ids, (_, { json, taskFailures }) => {
-    if (hasPatch(json)) found.marked += 1;
-    else found.unmarked += 1;
-    found.failedTasks += taskFailures.length;
+export async function readHistories(
+  installation: Installation,
+  ids: readonly string[],
+): Promise<{ histories: Histories; failedTasks: FailedTask[] }> {
+  const histories: Histories = { marked: 0, unmarked: 0, failedTasks: 0 };
+  const failedTasks: FailedTask[] = [];
+  await eachHistory(installation, ids, (itemId, { json }) => {
+    const isMarked = hasPatch(json);
+    if (isMarked) histories.marked += 1;
+    else histories.unmarked += 1;
+    failedTasks.push(...failuresIn(json).map((each) => ({ ...each, itemId, isMarked })));
   });
-  return found;
+  return { histories: { ...histories, failedTasks: failedTasks.length }, failedTasks };
+}
+
+interface Failed {
+  identity?: string;
+  cause?: string;
+  failure?: { message?: string };
+}
+
+/** Something that came while a worker answered: Temporal has it answer again, which is nobody's fault. */
+const OVERTAKEN = 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND';
+
+function failuresIn(history: unknown): Pick<FailedTask, 'worker' | 'message'>[] {
+  return eventsOf({ history }).flatMap((event) => {
+    const failed = event['workflowTaskFailedEventAttributes'] as Failed | undefined;
+    if (!failed || failed.cause === OVERTAKEN) return [];
+    return [{ worker: failed.identity ?? '', message: failed.failure?.message ?? String(failed.cause) }];
+  });
 }
 
 function hasPatch(history: unknown): boolean {

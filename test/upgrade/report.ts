@@ -4,10 +4,11 @@ import { type Finding, findingsOf } from '../audit/verdict.js';
 import type { Installation } from '../support/installation.js';
 import { listRecordings } from '../support/recording.js';
 import { replay } from '../support/replay.js';
-import { type Marks, readMarks } from './facts.js';
+import { type Marks, readBuilds, readMarks, readWedged } from './facts.js';
 import { type Histories, readHistories } from './histories.js';
 import { bundleIn, NEXT_VERSION } from './next-build.js';
 import type { PhaseFacts, Rollout } from './rollout.js';
+import { wedgedFindings } from './wedged.js';
 
 export interface UpgradeReport {
   accepted: number;
@@ -43,7 +44,8 @@ export async function reportOn(
   const ids = ledger.entries.flatMap(({ id }) => id ?? []);
   const found = findingsOf(await readFacts(pool, owner), ledger.entries);
   const marks = await readMarks(pool);
-  const histories = await readHistories(installation, ids);
+  const { histories, failedTasks } = await readHistories(installation, ids);
+  const wedged = await readWedged(pool);
   const replays = await replayAll(rollout, builds);
   const openRuns = found.some(({ kind }) => kind === 'stuck') ? 0 : await countOpenRuns(temporalAddress);
   const findings = [
@@ -54,6 +56,8 @@ export async function reportOn(
     ...found.map(sentenceOf),
     ...exitFindings(rollout),
     ...markFindings(marks, rollout.isShared),
+    ...wedgedFindings({ tasks: failedTasks, builds: await readBuilds(pool), wedged }),
+    ...(marks.wedged > 0 && wedged.length === 0 ? ['a sweep found runs wedged, and nobody was told'] : []),
     ...(openRuns > 0 ? [`${String(openRuns)} runs are open although no item is live`] : []),
     ...replays.patched.map((each) => `the new build does not go on with a history: ${each}`),
   ];
@@ -79,7 +83,7 @@ function exitFindings({ exits }: Rollout): string[] {
 /** Stopping in order is no fault: it costs no try, no rescue, and leaves nothing to recover. A worker that gets no time on a
  *  shared machine misses its heartbeats, and that is recovered from. */
 function markFindings({ attempts, leftBehind, rescues, ...starved }: Marks, isShared: boolean): string[] {
-  const good = ['done', 'shutdown', ...(isShared ? ['crash'] : [])];
+  const good = ['done', 'shutdown', ...(isShared ? ['crash', 'given_back'] : [])];
   const faults = attempts.filter(({ result }) => !good.includes(result));
   const counts = { 'attempts left behind': leftBehind, rescues, ...(isShared ? {} : starved) };
   return [

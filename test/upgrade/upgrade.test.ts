@@ -18,6 +18,7 @@ describe('a new version that takes the place of the old one under traffic', () =
       say: () => undefined,
     });
 
+    console.log(JSON.stringify({ histories: report.histories, wedged: report.marks.wedged }));
     expect(report.findings).toEqual([]);
     expect(report.empty).toEqual([]);
     expect(report).toMatchObject({ requests: { failed: 0 }, marks: { rescues: 0 }, passed: true });

@@ -7,7 +7,7 @@ import { rescueDecision, type RescueDecision } from '../../core/rescue.js';
 import { engineFactsOf } from '../../core/retry.js';
 import { rescueItem } from '../../db/control.js';
 import { exhaustItem, parkItem } from '../../db/give-up.js';
-import { firstStepOf } from '../../db/items.js';
+import { recordLostStart } from '../../db/lost-start.js';
 import { raiseEvent } from '../../db/outbox.js';
 import type { StuckRow } from '../../db/stuck-facts.js';
 import { SYSTEM } from '../../db/transition.js';
@@ -74,16 +74,9 @@ async function carryOut(
       if (reason === 'no_worker') await raiseNoWorker(pool, row, sentence);
       if (reason === 'wedged') await raiseWedged(pool, row, sentence);
       return decision.reports ? 'reported' : 'left';
-    case 'start': {
-      const at = { state: row.facts.item.state, visit: row.visit, epoch: row.epoch };
-      await engine.start({
-        pipeline: pipeline.name,
-        itemId: row.id,
-        epoch: row.epoch,
-        step: firstStepOf(pipeline, at),
-      });
+    case 'start':
+      await engine.start(await recordLostStart(pool, pipeline, request));
       return 'started';
-    }
     case 'restart':
       await rescueItem(pool, find, { ...request, isFree: decision.isFree });
       return 'rescued';

@@ -4,8 +4,7 @@ import { ERROR_CLASSES } from '../../core/error-class.js';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { RunInput } from '../../core/run.js';
-import { findCanary, insertCanary } from '../../db/canaries.js';
-import { inTransaction } from '../../db/client.js';
+import { canaryRow, findCanary } from '../../db/canaries.js';
 import { type Answer, answerOnce } from '../../db/idempotency.js';
 import { createItem } from '../../db/items.js';
 import type { Sql } from '../../ports/sql.js';
@@ -111,11 +110,9 @@ export function addCanaryRoutes(app: App, { pool, prisma, engine, pipelines }: D
       const key = headers['idempotency-key'];
       const pipeline = canaryOf(pipelines);
       const runs: RunInput[] = [];
-      const answer = await inTransaction(pool, (transaction) => {
-        const make = () => createCanary(transaction, pipeline, { caller, settings, runs });
-        if (key === undefined) return make();
-        return answerOnce(transaction, { caller: caller.sub, route: 'POST /api/v1/canaries', key, body }, make);
-      });
+      const make = (sql: Sql) => createCanary(sql, pipeline, { caller, settings, runs });
+      const keyed = { caller: caller.sub, route: 'POST /api/v1/canaries', key, body };
+      const answer = await answerOnce(pool, keyed, make);
       for (const run of runs) await tellEngine(request.log, () => engine.start(run));
       return reply.code(202).send(CanaryAccepted.parse(answer.body));
     },
@@ -160,17 +157,17 @@ interface NewCanary {
   runs: RunInput[];
 }
 
-async function createCanary(transaction: Sql, pipeline: Pipeline, canary: NewCanary): Promise<Answer> {
+async function createCanary(sql: Sql, pipeline: Pipeline, canary: NewCanary): Promise<Answer> {
   const { caller, settings, runs } = canary;
-  const created = await createItem(transaction, pipeline, {
+  const created = await createItem(sql, pipeline, {
     owner: caller.sub,
     actor: actorOf(caller),
     trigger: 'submitted',
+    row: canaryRow(settings),
   });
   if (!created.created) throw new Error('a canary has no dedupe key and yet a duplicate');
-  const createdAt = await insertCanary(transaction, created.id, settings);
-  if (created.run) runs.push(created.run);
-  const { id } = created;
+  const { id, createdAt, run } = created;
+  if (run) runs.push(run);
   const body = { id, state: pipeline.start, createdAt: createdAt.toISOString(), statusUrl: `/api/v1/items/${id}` };
   return { status: 202, body };
 }

@@ -3,7 +3,6 @@ import type { Pipeline } from '../../core/pipeline.js';
 import type { RunInput } from '../../core/run.js';
 import { canonicalUrl, checkedAddress, isCommitId, skillKey, vendorIn } from '../../core/skill-address.js';
 import { toldOf } from '../../core/submission-status.js';
-import { inTransaction } from '../../db/client.js';
 import { type Answer, answerOnce } from '../../db/idempotency.js';
 import { createItem } from '../../db/items.js';
 import {
@@ -13,7 +12,7 @@ import {
   type SubmissionHead,
 } from '../../db/submission-view.js';
 import { findStatus } from '../../db/submission-status.js';
-import { insertSubmission, type NewSubmission } from '../../db/submissions.js';
+import { type NewSubmission, submissionRow } from '../../db/submissions.js';
 import { SYSTEM } from '../../db/transition.js';
 import type { Sql } from '../../ports/sql.js';
 import { callerOf } from '../access.js';
@@ -57,12 +56,9 @@ export function addSubmissionRoutes(app: App, deps: Deps): void {
       const asked = askedOf(body, deps.submission);
       const key = headers['idempotency-key'];
       const runs: RunInput[] = [];
-      const answer = await inTransaction(deps.pool, (transaction) => {
-        const make = () =>
-          submit(transaction, { ...deps, pipeline: pipelineOf(deps, 'submission'), caller, asked, runs });
-        if (key === undefined) return make();
-        return answerOnce(transaction, { caller: caller.sub, route: 'POST /api/v1/submissions', key, body }, make);
-      });
+      const submitting = { ...deps, pipeline: pipelineOf(deps, 'submission'), caller, asked, runs };
+      const keyed = { caller: caller.sub, route: 'POST /api/v1/submissions', key, body };
+      const answer = await answerOnce(deps.pool, keyed, (sql) => submit(sql, submitting));
       for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
       return reply.code(answer.status === 202 ? 202 : 200).send(SubmissionAccepted.parse(answer.body));
     },
@@ -118,24 +114,22 @@ interface Submitting {
   runs: RunInput[];
 }
 
-async function submit(transaction: Sql, { links, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
+async function submit(sql: Sql, { links, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
   const { submission, dedupeKey, commit } = asked;
   if (commit !== null) {
-    const verified = await findVerified(transaction, { ...submission, commit });
+    const verified = await findVerified(sql, { ...submission, commit });
     if (!verified) throw notPublished();
     return { status: 200, body: { ...acceptedOf(links, verified), alreadyVerified: true } };
   }
-  const created = await createItem(transaction, pipeline, {
+  const created = await createItem(sql, pipeline, {
     owner: caller.sub,
     actor: SYSTEM,
     trigger: 'api-submission',
     dedupeKey,
+    row: submissionRow(submission),
   });
-  if (created.created) {
-    await insertSubmission(transaction, created.id, submission);
-    if (created.run) runs.push(created.run);
-  }
-  const accepted = acceptedOf(links, await findSubmissionHead(transaction, created.id));
+  if (created.created && created.run) runs.push(created.run);
+  const accepted = acceptedOf(links, await findSubmissionHead(sql, created.id));
   return created.created ? { status: 202, body: accepted } : { status: 200, body: { ...accepted, duplicate: true } };
 }
 

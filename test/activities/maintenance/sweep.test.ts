@@ -11,7 +11,7 @@ import { registerWorker } from '../../../src/db/workers.js';
 import type { Engine } from '../../../src/ports/engine.js';
 import { createFakeEngine, type FakeEngine } from '../../api/fake-engine.js';
 import { holdItem } from '../../support/barrier.js';
-import { auditOf, itemOf } from '../../support/facts.js';
+import { attemptsOf, auditOf, itemOf } from '../../support/facts.js';
 import { eventsOf, receiptsOf } from '../../support/receipts.js';
 import { byHand, FAILURE, ROOT, useSpine } from '../../support/spine.js';
 import { resting, reviewed, spreadAll, straight } from '../../support/tables.js';
@@ -114,6 +114,46 @@ describe('a sweep rescues', () => {
     expect(await receiptsOf(spine.pool, id)).toHaveLength(1);
     expect(engine.started).toEqual([{ pipeline: pipeline.name, itemId: id, epoch: 2, step: { do: 'next' } }]);
     expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2, rescues: 1 });
+  });
+
+  it('a first run that Temporal lost before anybody took it up: one receipt, which its first claim completes', async () => {
+    const { hand, engine, sweep } = scene();
+    const id = await hand.make();
+    await silence(id);
+    await spine.pool.query('UPDATE items SET accepted_at = beat_at WHERE id = $1', [id]);
+    engine.status = { is: 'gone', how: 'never_existed' };
+    const lost = { reason: 'start_lost', epoch: 1, stage: null, stagesAgain: [], actor: 'system' };
+
+    expect(await sweep()).toMatchObject({ started: 1, reEnqueued: 0 });
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([{ ...lost, result: 'waiting', movingAt: null }]);
+    // Lost a second time, it is the same recovery.
+    expect(await sweep({ startedAt: later() })).toMatchObject({ started: 1 });
+    expect(engine.started.map(({ epoch, step }) => `${String(epoch)} ${step.do}`)).toEqual(['1 stage', '1 stage']);
+    await hand.walk(id, 'read:empty');
+
+    expect(await receiptsOf(spine.pool, id)).toMatchObject([
+      { ...lost, result: 'moving', movingAt: expect.any(Date) as Date },
+    ]);
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'DONE', epoch: 1, rescues: 0 });
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read done']);
+  });
+
+  it('no start that somebody has taken up while Temporal was asked', async () => {
+    const { hand, engine, sweep } = scene();
+    const id = await hand.make();
+    await silence(id);
+    await spine.pool.query('UPDATE items SET accepted_at = beat_at WHERE id = $1', [id]);
+    const late: Engine = {
+      ...engine,
+      async describe() {
+        await hand.claimed(id);
+        return { is: 'gone', how: 'never_existed' };
+      },
+    };
+
+    expect(await sweep({ engine: late })).toMatchObject({ started: 0 });
+    expect(engine.started).toEqual([]);
+    expect(await receiptsOf(spine.pool, id)).toEqual([]);
   });
 
   it('runs that Temporal lost at no cost', async () => {

@@ -6,12 +6,15 @@ import { itemOf } from '../../support/facts.js';
 import type { Actor } from '../../../src/db/transition.js';
 import { type FaultCase, STAGES, SUBMITTED, WALKED } from '../fault-case.js';
 import type { Field } from '../field.js';
+import { SEEN_MS } from '../settings.js';
 
 /** Nothing is wrong: what is under way, done, or not wanted yet must not be taken for a fault. */
 
 const running: FaultCase = {
   reason: 'running',
   name: 'a long stage',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create(field) {
     const at = Date.now();
@@ -33,6 +36,8 @@ const running: FaultCase = {
 const finished: FaultCase = {
   reason: 'finished',
   name: 'a canary that is done',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   async create(field) {
     const id = await field.admin.submit({});
     await field.admin.reaches(id, 'DONE');
@@ -99,6 +104,8 @@ const DELIVERED = {
 const awaitingUpload: FaultCase = {
   reason: 'awaiting_upload',
   name: 'an upload that is not confirmed',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   onTestPipeline: true,
   heldUntil: 'swept',
   async create(field) {
@@ -121,6 +128,8 @@ const awaitingUpload: FaultCase = {
 const notDue: FaultCase = {
   reason: 'not_due',
   name: 'an item that nobody has picked',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   onTestPipeline: true,
   heldUntil: 'swept',
   async create(field) {

@@ -2,7 +2,7 @@ import { itemOf, taskOf } from '../../support/facts.js';
 import { until } from '../../support/until.js';
 import { type FaultCase, STAGES, walkedWith, type WantedReceipt } from '../fault-case.js';
 import type { Field } from '../field.js';
-import { OLDEST_MS, STUCK_MS } from '../settings.js';
+import { OLDEST_MS, SEEN_MS, STUCK_MS } from '../settings.js';
 
 /** Runs that somebody ended in Temporal while their item was on its way. */
 
@@ -43,6 +43,8 @@ async function cancelRun(field: Field, id: string): Promise<number> {
 const terminated: FaultCase = {
   reason: 'workflow_closed',
   name: 'a run that was terminated by hand',
+  before: ['running', 'backlog'],
+  seenWithinMs: SEEN_MS.byTemporal,
   async create(field) {
     const id = await field.running('first', LONG);
     const { handle } = await field.runOf(id);
@@ -66,6 +68,8 @@ const terminated: FaultCase = {
 const cancelled: FaultCase = {
   ...terminated,
   name: 'a run that was cancelled by hand',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   async create(field) {
     const id = await field.running('first', LONG);
     // The next sweep rescues it at once, for its row knows: it is looked at until then.
@@ -85,6 +89,8 @@ const SWEPT_JUST_NOW = `SELECT 1 FROM job_executions
 const rescueWait: FaultCase = {
   reason: 'rescue_wait',
   name: 'a rescued run that was cancelled again',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   async create(field) {
     const id = await field.running('first', LONG);
     await cancelRun(field, id);
@@ -111,6 +117,8 @@ const rescueWait: FaultCase = {
 const parked: FaultCase = {
   reason: 'parked',
   name: 'a run that was terminated, found too late',
+  before: ['worker_died', 'no_worker', 'workflow_closed'],
+  seenWithinMs: SEEN_MS.bySweep,
   heldUntil: 'swept',
   async create(field) {
     const { installation } = field;

@@ -1,5 +1,6 @@
 import { until } from '../../support/until.js';
 import { type FaultCase, STAGES, WALKED } from '../fault-case.js';
+import { SEEN_MS } from '../settings.js';
 
 /** Temporal is there, and the API can't reach it. */
 
@@ -8,6 +9,8 @@ function unreachable(how: 'cut' | 'stall', name: string): FaultCase {
   return {
     reason: 'engine_unreachable',
     name,
+    before: ['not_due', 'start_lost'],
+    seenWithinMs: SEEN_MS.byTemporal,
     // No sweep can run.
     heldUntil: 'stuck',
     async create({ installation, admin }) {
@@ -32,6 +35,8 @@ function unreachable(how: 'cut' | 'stall', name: string): FaultCase {
       nextAt: 'none',
       ends: 'DONE',
       receipts: [],
+      // When Temporal is back the dispatcher starts it, or a sweep that comes before.
+      orReceipts: [{ reason: 'start_lost', actorType: 'system', result: 'moving', stagesAgain: [] }],
       trail: WALKED,
       effects: STAGES,
     },

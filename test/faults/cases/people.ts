@@ -1,12 +1,15 @@
 import { itemOf } from '../../support/facts.js';
 import { until } from '../../support/until.js';
 import { type FaultCase, STAGES, SUBMITTED, WALKED } from '../fault-case.js';
+import { SEEN_MS } from '../settings.js';
 
 /** What a person has ordered, or must. Recovery must leave all of it alone, however long it takes. */
 
 const awaitingDecision: FaultCase = {
   reason: 'awaiting_decision',
   name: 'a canary that asks its owner',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create({ admin }) {
     const id = await admin.submit({ decision: true });
@@ -32,6 +35,8 @@ const awaitingDecision: FaultCase = {
 const pausedItem: FaultCase = {
   reason: 'paused',
   name: 'an item that somebody paused',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create(field) {
     const id = await field.running('first', { stageMs: [1_500, 0, 0] });
@@ -56,6 +61,8 @@ const pausedItem: FaultCase = {
 const pausedPipeline: FaultCase = {
   reason: 'paused',
   name: 'a pipeline that somebody paused',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create({ admin, one }) {
     const at = Date.now();

@@ -2,13 +2,15 @@ import { taskOf } from '../../support/facts.js';
 import { until } from '../../support/until.js';
 import { type FaultCase, STAGES, SUBMITTED, type Victim, WALKED } from '../fault-case.js';
 import type { Field } from '../field.js';
-import { SLOTS } from '../settings.js';
+import { SEEN_MS, SLOTS } from '../settings.js';
 
 /** Attempts that fail, fail for many at once, or find no place to run. */
 
 const retrying: FaultCase = {
   reason: 'retrying',
   name: 'a stage that fails twice',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   async create(field) {
     const faults = [1, 2].map((attempt) => ({ stage: 'first', kind: 'fail', attempt }));
     const id = await field.admin.submit({ faults });
@@ -28,7 +30,7 @@ const retrying: FaultCase = {
       message: /^asked to fail/,
     },
     nextAction: 'It is tried again.',
-    nextAt: 'ahead',
+    nextAt: 'due',
     ends: 'DONE',
     receipts: [],
     trail: WALKED,
@@ -46,6 +48,8 @@ const UNITS = 6;
 const breakerOpen: FaultCase = {
   reason: 'breaker_open',
   name: 'a storm of failures with one cause',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create({ admin, one }) {
     const outage = await admin.submit({ decision: true });
@@ -63,7 +67,7 @@ const breakerOpen: FaultCase = {
     sentence: /^canary is held because too many attempts failed with LLM_ERROR: /,
     evidence: { class: 'LLM_ERROR', until: /Z$/, why: (value) => typeof value === 'string' && value !== '' },
     nextAction: 'One item is let through to try.',
-    nextAt: 'ahead',
+    nextAt: 'due',
     ends: 'DONE',
     receipts: [],
     trail: [SUBMITTED, 'first-split (worker)', 'spread-done (worker)', ...WALKED.slice(2)],
@@ -80,6 +84,8 @@ const FLOOD = SLOTS + 3;
 const backlog: FaultCase = {
   reason: 'backlog',
   name: 'a queue that is flooded',
+  before: ['not_due', 'start_lost'],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create(field) {
     const { admin } = field;

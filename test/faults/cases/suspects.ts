@@ -2,6 +2,7 @@ import { taskOf } from '../../support/facts.js';
 import { until } from '../../support/until.js';
 import { type FaultCase, STAGES, WALKED, type WantedReceipt } from '../fault-case.js';
 import type { Field } from '../field.js';
+import { SEEN_MS } from '../settings.js';
 
 /** Two stages that were running when the only worker died, twice: nobody knows which of them it was. */
 
@@ -24,6 +25,8 @@ async function killUnder(field: Field, ids: readonly string[]): Promise<void> {
 const suspectWait: FaultCase = {
   reason: 'suspect_wait',
   name: 'two suspects and one worker',
+  before: [],
+  seenWithinMs: SEEN_MS.bySweep,
   heldUntil: 'swept',
   async create(field) {
     const { installation } = field;

@@ -4,6 +4,7 @@ import { writeUnfitBundle } from '../../support/bundle.js';
 import { itemOf } from '../../support/facts.js';
 import { spawnWorker, type WorkerChild } from '../../support/spawn-worker.js';
 import { type FaultCase, STAGES, SUBMITTED } from '../fault-case.js';
+import { SEEN_MS } from '../settings.js';
 import { releaseWorkers, takeWorkersAway } from './workers.js';
 
 /** A deployment whose workflow code does not fit the runs that are on their way. */
@@ -13,6 +14,8 @@ let unfit: WorkerChild | undefined;
 const wedged: FaultCase = {
   reason: 'wedged',
   name: 'workers with workflow code that does not fit the run',
+  before: ['backlog'],
+  seenWithinMs: SEEN_MS.byTemporal,
   heldUntil: 'swept',
   async create(field) {
     const { admin, installation } = field;

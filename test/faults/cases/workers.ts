@@ -3,6 +3,7 @@ import { isFrozen } from '../../support/spawn-worker.js';
 import { until } from '../../support/until.js';
 import { type FaultCase, STAGES, WALKED } from '../fault-case.js';
 import type { Field } from '../field.js';
+import { SEEN_MS } from '../settings.js';
 
 /** Workers that are frozen, dead or not there at all. */
 
@@ -37,6 +38,8 @@ async function wakeTheOtherFirst(field: Field, id: string): Promise<void> {
 const silentWorker: FaultCase = {
   reason: 'silent_worker',
   name: 'workers that are frozen (SIGSTOP)',
+  before: ['running'],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   async create(field) {
     const id = await field.running('first', LONG);
@@ -84,6 +87,8 @@ function areAway({ installation }: Field): boolean {
 const workerDied: FaultCase = {
   reason: 'worker_died',
   name: 'a worker that was killed (SIGKILL), and no other there',
+  before: ['running', 'silent_worker'],
+  seenWithinMs: SEEN_MS.byRow,
   heldUntil: 'swept',
   prepare: (field) => field.running('first', LONG),
   create: async (_field, { prepared, struckAt }) => ({ id: prepared, at: struckAt }),
@@ -105,6 +110,8 @@ const workerDied: FaultCase = {
 const noWorker: FaultCase = {
   reason: 'no_worker',
   name: 'an item submitted when no worker is there',
+  before: ['not_due', 'start_lost', 'backlog'],
+  seenWithinMs: SEEN_MS.byTemporal,
   heldUntil: 'swept',
   async create({ admin }) {
     const at = Date.now();
@@ -128,6 +135,8 @@ const noWorker: FaultCase = {
 const startLost: FaultCase = {
   reason: 'start_lost',
   name: 'a run that Temporal lost before it began',
+  before: ['backlog'],
+  seenWithinMs: SEEN_MS.byTemporal,
   async create(field) {
     const { admin, temporal, one } = field;
     const id = await admin.submit({});
@@ -146,9 +155,9 @@ const startLost: FaultCase = {
     sentence: /^No worker has taken it up for [\d.]+ s; its start was tried 1 time\.$/,
     evidence: { startTries: 1 },
     nextAction: 'The dispatcher starts it again.',
-    nextAt: 'ahead',
+    nextAt: 'due',
     ends: 'DONE',
-    receipts: [],
+    receipts: [{ reason: 'start_lost', actorType: 'system', result: 'moving', stagesAgain: [] }],
     trail: WALKED,
     effects: STAGES,
   },
@@ -166,6 +175,8 @@ async function isUnknown(field: Field, id: string): Promise<boolean> {
 const notDue: FaultCase = {
   reason: 'not_due',
   name: 'the moment between a submission and its start',
+  before: [],
+  seenWithinMs: SEEN_MS.byRow,
   async create({ admin }) {
     const at = Date.now();
     return { id: await admin.submit({}), at };

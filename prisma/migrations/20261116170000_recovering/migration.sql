@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "tasks" ADD COLUMN     "recovering" BOOLEAN NOT NULL DEFAULT false;

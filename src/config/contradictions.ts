@@ -1,0 +1,58 @@
+import { msOf } from '../core/span.js';
+import type { Settings } from './settings.js';
+import { judgeProblemsIn, localFolderProblemsIn } from './submission-settings.js';
+
+/** Settings that are right one by one, and not together. */
+export function contradictionsIn(given: Settings): string[] {
+  const problems: string[] = [];
+  if (given.JWT_SECRET && given.JWT_JWKS_URL) problems.push('JWT_SECRET, JWT_JWKS_URL: expected one of them, got both');
+  if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
+    problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
+  }
+  return [
+    ...problems,
+    ...halfChannelsIn(given),
+    ...judgeProblemsIn(given),
+    ...localFolderProblemsIn(given),
+    ...breakerProblemsIn(given),
+    ...sharedPortsIn(given),
+  ];
+}
+
+/** A channel that is set up by half would be silent. */
+function halfChannelsIn(given: Settings): string[] {
+  const needs = [
+    ['NOTIFY_WEBHOOK_SECRET', 'NOTIFY_WEBHOOK_URL', 'so that the receiver can check who sent it'],
+    ['NOTIFY_WEBHOOK_URL', 'NOTIFY_WEBHOOK_SECRET', 'so that there is somebody to send to'],
+    ['SMTP_FROM', 'SMTP_URL', 'so that mail has a sender'],
+    ['SMTP_URL', 'SMTP_FROM', 'so that mail can be sent'],
+    ['SMTP_URL', 'NOTIFY_EMAIL_TO', 'so that mail can be sent'],
+  ] as const;
+  return needs
+    .filter(([needed, by]) => given[by] !== undefined && given[needed] === undefined)
+    .map(([needed, by, why]) => `${needed}: expected beside ${by}, ${why}, got none`);
+}
+
+function breakerProblemsIn(given: Settings): string[] {
+  return [
+    ...(given.BREAKER_FAILURES > given.BREAKER_SAMPLE
+      ? [`BREAKER_SAMPLE: expected at least BREAKER_FAILURES, ${given.BREAKER_FAILURES}, got ${given.BREAKER_SAMPLE}`]
+      : []),
+    ...(msOf(given.BREAKER_PROBE_MAX) < msOf(given.BREAKER_PROBE_AFTER)
+      ? [
+          `BREAKER_PROBE_MAX: expected at least BREAKER_PROBE_AFTER, ${given.BREAKER_PROBE_AFTER}, got ${given.BREAKER_PROBE_MAX}`,
+        ]
+      : []),
+  ];
+}
+
+function sharedPortsIn(given: Settings): string[] {
+  const names = [
+    'PORT' as const,
+    ...(given.METRICS_PORT ? (['METRICS_PORT'] as const) : []),
+    ...(given.DATABASE_URL ? [] : (['POSTGRES_PORT'] as const)),
+    ...(given.TEMPORAL_ADDRESS ? [] : (['TEMPORAL_PORT', 'TEMPORAL_UI_PORT'] as const)),
+  ];
+  const twice = names.filter((name, at) => names.findIndex((other) => given[other] === given[name]) !== at);
+  return twice.map((name) => `${name}: expected a port of its own, got ${given[name]}, which another setting uses too`);
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { PIPELINES } from '../pipelines/registry.js';
+import { beatsText, spansText, spanText, whole } from './values.js';
+
+/** Every pipeline's thresholds can be set: `CANARY_SWEEP_EVERY`, `VECTOR_INGEST_SWEEP_EVERY` and so on. */
+export const PIPELINE_NAMES = Object.keys(PIPELINES);
+
+export function prefixOf(pipeline: string): string {
+  return `${pipeline.toUpperCase().replaceAll('-', '_')}_`;
+}
+
+export const overlay = z.object({
+  SWEEP_EVERY: spanText.optional(),
+  STALE_AFTER: spanText.optional(),
+  STUCK_AFTER: spanText.optional(),
+  BEATS: beatsText.optional(),
+  RESCUE_BUDGET: whole(0, 1_000).optional(),
+  RESCUE_BACKOFF: spansText.optional(),
+  RESCUE_FORGOTTEN_AFTER: spanText.optional(),
+  RESCUE_OLDEST: spanText.optional(),
+});
+
+export type PipelineOverlay = ReturnType<typeof overlayOf>;
+
+/** What is not set is undefined, and the pipeline's table holds. */
+export function overlayOf(given: z.output<typeof overlay>) {
+  return {
+    sweep: { every: given.SWEEP_EVERY, staleAfter: given.STALE_AFTER, stuckAfter: given.STUCK_AFTER },
+    beats: given.BEATS,
+    rescue: {
+      budget: given.RESCUE_BUDGET,
+      backoff: given.RESCUE_BACKOFF,
+      budgetResetAfter: given.RESCUE_FORGOTTEN_AFTER,
+      oldestRescued: given.RESCUE_OLDEST,
+    },
+  };
+}
+
+/** Its variables among all that are given, by the names that every pipeline's have. */
+export function withoutPrefix(
+  pipeline: string,
+  given: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
+  const prefix = prefixOf(pipeline);
+  const ours = Object.entries(given).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(ours.map(([name, value]) => [name.slice(prefix.length), value]));
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { isMailAddress } from '../core/mail-address.js';
+import { isSpan, msOf, type Span } from '../core/span.js';
+import { SHORTEST_BEATS } from '../core/step.js';
+
+export function text(expected: string, test: (value: string) => boolean) {
+  return z.string().refine(test, { error: expected });
+}
+
+export function whole(min: number, max: number, expected = `a whole number from ${min} to ${max}`) {
+  return text(expected, (value) => /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max).transform(
+    Number,
+  );
+}
+
+export function port() {
+  return whole(1, 65_535, 'a port from 1 to 65535');
+}
+
+export function url(expected: string, ...protocols: string[]) {
+  return text(expected, (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
+}
+
+export function oneOf<const Value extends string>(...values: Value[]) {
+  return z.enum(values, { error: `one of ${values.join(', ')}` });
+}
+
+export const postgresUrl = url(
+  'a URL such as postgresql://user:password@host:5432/database',
+  'postgres:',
+  'postgresql:',
+);
+
+export const webUrl = url('a URL that starts with https:// or http://', 'https:', 'http:');
+
+/** What the Standard Webhooks libraries take: 24 to 64 bytes, as the standard asks for. */
+export const webhookSecret = text('whsec_ and the base64 of 24 to 64 random bytes', (value) => {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1] ?? '';
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded && bytes.length >= 24 && bytes.length <= 64;
+});
+
+/** Names with commas between them. */
+export function list(expected: string, isEntry: (entry: string) => boolean) {
+  const entriesOf = (value: string): string[] => value.split(',').map((entry) => entry.trim());
+  return text(expected, (value) => entriesOf(value).every(isEntry)).transform(entriesOf);
+}
+
+export const mailAddresses = list('mail addresses with commas between them, such as ops@example.com', isMailAddress);
+
+export const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
+
+/** An hour at least: less would delete what is still being added to. */
+export const keptText = text(
+  'a span of time of at least an hour such as 48h or 30d',
+  (value) => isSpan(value) && msOf(value) >= 3_600_000,
+).transform((value) => value as Span);
+
+export const beatsText = text(
+  `a span of time of at least ${SHORTEST_BEATS}, or nothing for what the table says, because a frozen worker keeps its locks for 1.5 s`,
+  (value) => isSpan(value) && msOf(value) >= msOf(SHORTEST_BEATS),
+).transform((value) => value as Span);
+
+export const spansText = text('spans of time with commas between them, such as 3m,10m,30m', (value) =>
+  value.split(',').every((part) => isSpan(part.trim())),
+).transform((value) => value.split(',').map((part) => part.trim() as Span));

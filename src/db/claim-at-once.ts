@@ -1,0 +1,85 @@
+import type pg from 'pg';
+import type { Pipeline } from '../core/pipeline.js';
+import { type Attempt, taskKey } from './attempt.js';
+import { prepared } from './client.js';
+import { IS_LIVE } from './item-row.js';
+import { movingStatement } from './receipts.js';
+import { type Earlier, isTurn } from './turn.js';
+
+/** What a claim that is granted finds in its task and its item. */
+export interface Granted {
+  fence: number;
+  attempt: number;
+  errors: number;
+  checkpoint: unknown;
+  owner: string;
+}
+
+/** Undefined: it is not the common case, and must be looked at with care. */
+export async function claimAtOnce(
+  pool: pg.Pool,
+  pipeline: Pipeline,
+  attempt: Attempt,
+  { single, spread }: Earlier,
+): Promise<Granted | undefined> {
+  const { state, epoch, claimId, token, worker, scheduledAt } = attempt;
+  const values = [...taskKey(attempt), state, epoch, pipeline.name, claimId, token, worker, scheduledAt];
+  const isFirst = single.length + spread.length === 0;
+  const kind = kindOf(attempt);
+  const [taken] = isFirst
+    ? await prepared<Granted>(pool, CLAIM[kind].first, values)
+    : await prepared<Granted>(pool, CLAIM[kind].later, [...values, single, spread]);
+  return taken;
+}
+
+function kindOf({ unit, epoch }: Attempt): keyof typeof CLAIM {
+  if (unit !== '') return epoch > 1 ? 'rescuedUnit' : 'unit';
+  return epoch > 1 ? 'rescuedStage' : 'stage';
+}
+
+/** The common case in one statement: the row is where the run believes, nothing holds it, the task is free, has not
+ *  brought down a worker, and has no receipt to complete. Units lock the item for sharing and never write it, or parallel ones
+ *  would deadlock. */
+function claimStatement(lock: string, mark: string, turn = 'true'): string {
+  return `
+    WITH item AS (
+      SELECT id, owner, started, wake_after FROM items
+      WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ${IS_LIVE}
+        AND (paused_until IS NULL OR paused_until <= now())
+        AND NOT EXISTS (SELECT 1 FROM holds WHERE pipeline = $7 AND until > now())
+        AND ${turn}
+      ${lock}
+    ), task AS (
+      INSERT INTO tasks AS t (item_id, visit, stage, unit, status, fence, attempt, claim_id, token, worker,
+        scheduled_at, started_at, beat_at)
+      SELECT id, $2::int, $3::text, $4::text, 'running', 1, 1, $8::uuid, $9::bytea, $10::text, $11::timestamptz, now(), now()
+      FROM item
+      ON CONFLICT (item_id, visit, stage, unit) DO UPDATE SET
+        status = 'running', fence = t.fence + 1, attempt = t.attempt + 1, claim_id = excluded.claim_id, token = excluded.token,
+        worker = excluded.worker, scheduled_at = excluded.scheduled_at, started_at = now(), beat_at = now(), progress = NULL, progress_at = NULL, retry_at = NULL
+      WHERE t.status = 'waiting' AND t.crashes = 0 AND NOT t.recovering
+        AND (excluded.scheduled_at < t.scheduled_at) IS NOT TRUE
+      RETURNING t.fence, t.attempt, t.errors, t.checkpoint
+    )${mark}
+    SELECT task.fence, task.attempt, task.errors, task.checkpoint, item.owner FROM task, item`;
+}
+
+const MARK = `, mark AS (
+      UPDATE items SET started = true, wake_after = NULL, wake_tries = 0, beat_at = now() FROM item, task
+      WHERE items.id = item.id AND (NOT item.started OR item.wake_after IS NOT NULL)
+    )`;
+/** The first claim that is granted to a rescued item completes its receipt. First runs, which have none, are spared the look. */
+const MOVING = `, moving AS (
+      ${movingStatement('(SELECT item.id FROM item, task)', '$6')}
+    )`;
+const LATER = isTurn('$12', '$13');
+const CLAIM = {
+  stage: claimStatements('FOR NO KEY UPDATE', MARK),
+  rescuedStage: claimStatements('FOR NO KEY UPDATE', MARK + MOVING),
+  unit: claimStatements('FOR SHARE', ''),
+  rescuedUnit: claimStatements('FOR SHARE', MOVING),
+} as const;
+
+function claimStatements(lock: string, mark: string): { first: string; later: string } {
+  return { first: claimStatement(lock, mark), later: claimStatement(lock, mark, LATER) };
+}

@@ -1,0 +1,49 @@
+import type pg from 'pg';
+import { AppError } from '../core/errors.js';
+import type { Pipeline } from '../core/pipeline.js';
+import type { RunInput } from '../core/run.js';
+import type { Sql } from '../ports/sql.js';
+import { inTransaction } from './client.js';
+import { assertAsSeen, type Request, type Seen } from './control.js';
+import { type ItemRow, lockItem } from './item-row.js';
+import { firstStepOf } from './items.js';
+import { type Cause, writeReceipt } from './receipts.js';
+
+/** Writes the receipt of a run that Temporal never had, or lost before anybody took it up, and says how it is started. Called
+ *  before it is: the claim that is granted completes the receipt, and may come at once. */
+export async function recordLostStart(
+  pool: pg.Pool,
+  pipeline: Pipeline,
+  request: Request & Seen & { cause: Cause },
+): Promise<RunInput> {
+  return inTransaction(pool, async (transaction) => {
+    const item = await lockItem(transaction, request.itemId);
+    if (!item) throw new AppError('not_found', `there is no item ${request.itemId}`);
+    assertAsSeen(item, request);
+    if (item.started || item.endedAt) throw new AppError('state_conflict', `item ${item.id} has been taken up since`);
+    const run = { pipeline: pipeline.name, itemId: item.id, epoch: item.epoch, step: firstStepOf(pipeline, item) };
+    // A rescue whose run is lost, or one that was lost before, is one recovery: it has its receipt.
+    if (await isReceiptOpen(transaction, item)) return run;
+    const { cause, actor } = request;
+    await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'waiting' });
+    if (run.step.do === 'stage') await markRecovering(transaction, item, run.step.stage);
+    return run;
+  });
+}
+
+async function isReceiptOpen(transaction: Sql, { id, epoch }: ItemRow): Promise<boolean> {
+  const { rows } = await transaction.query(
+    `SELECT 1 FROM receipts WHERE item_id = $1 AND epoch = $2 AND stage IS NULL AND moving_at IS NULL AND result = 'waiting' LIMIT 1`,
+    [id, epoch],
+  );
+  return rows.length > 0;
+}
+
+/** A first run's claims are not looked up in the receipts; this one's first is. */
+async function markRecovering(transaction: Sql, { id, visit }: ItemRow, stage: string): Promise<void> {
+  await transaction.query(
+    `INSERT INTO tasks (item_id, visit, stage, recovering) VALUES ($1, $2, $3, true)
+     ON CONFLICT (item_id, visit, stage, unit) DO UPDATE SET recovering = true`,
+    [id, visit, stage],
+  );
+}
