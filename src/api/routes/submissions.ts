@@ -31,7 +31,7 @@ import { tellEngine } from '../tell-engine.js';
 
 const TAGS = ['submissions'];
 
-type Deps = ReaderDeps & Pick<ApiSettings, 'submission'> & { links: StatusLinks };
+type Deps = ReaderDeps & Pick<ApiSettings, 'submission' | 'sendsMail'> & { links: StatusLinks };
 
 export function addSubmissionRoutes(app: App, deps: Deps): void {
   app.post(
@@ -64,7 +64,10 @@ export function addSubmissionRoutes(app: App, deps: Deps): void {
         return answerOnce(transaction, { caller: caller.sub, route: 'POST /api/v1/submissions', key, body }, make);
       });
       for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
-      return reply.code(answer.status === 202 ? 202 : 200).send(SubmissionAccepted.parse(answer.body));
+      const kept = SubmissionAccepted.omit({ statusUrl: true }).parse(answer.body);
+      // Not kept with the answer under its key: whoever reads the table could follow it.
+      const statusUrl = deps.links.statusUrlOf(kept.id);
+      return reply.code(answer.status === 202 ? 202 : 200).send({ ...kept, statusUrl });
     },
   );
 
@@ -110,7 +113,7 @@ function askedOf(body: SubmissionBody, { address, vendors }: ApiSettings['submis
 }
 
 interface Submitting {
-  links: StatusLinks;
+  sendsMail: boolean;
   pipeline: Pipeline;
   caller: Caller;
   asked: Asked;
@@ -118,12 +121,12 @@ interface Submitting {
   runs: RunInput[];
 }
 
-async function submit(transaction: Sql, { links, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
+async function submit(transaction: Sql, { sendsMail, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
   const { submission, dedupeKey, commit } = asked;
   if (commit !== null) {
     const verified = await findVerified(transaction, { ...submission, commit });
     if (!verified) throw notPublished();
-    return { status: 200, body: { ...acceptedOf(links, verified), alreadyVerified: true } };
+    return { status: 200, body: { ...acceptedOf(verified), verdictMail: 'not_taken', alreadyVerified: true } };
   }
   const created = await createItem(transaction, pipeline, {
     owner: caller.sub,
@@ -135,8 +138,15 @@ async function submit(transaction: Sql, { links, pipeline, caller, asked, runs }
     await insertSubmission(transaction, created.id, submission);
     if (created.run) runs.push(created.run);
   }
-  const accepted = acceptedOf(links, await findSubmissionHead(transaction, created.id));
-  return created.created ? { status: 202, body: accepted } : { status: 200, body: { ...accepted, duplicate: true } };
+  const accepted = acceptedOf(await findSubmissionHead(transaction, created.id));
+  return created.created
+    ? { status: 202, body: { ...accepted, verdictMail: verdictMailOf(submission, sendsMail) } }
+    : { status: 200, body: { ...accepted, verdictMail: 'not_taken', duplicate: true } };
+}
+
+function verdictMailOf({ email }: NewSubmission, sendsMail: boolean) {
+  if (email === undefined) return 'no_address';
+  return sendsMail ? 'will_be_sent' : 'not_configured';
 }
 
 function notPublished(): AppError {
@@ -144,6 +154,6 @@ function notPublished(): AppError {
   return new AppError('invalid_input', `ref ${message}`, { errors: [{ path: 'ref', message }] });
 }
 
-function acceptedOf({ statusUrlOf }: StatusLinks, { id, state, isVendor, createdAt }: SubmissionHead) {
-  return { id, state, isVendor, createdAt: createdAt.toISOString(), statusUrl: statusUrlOf(id) };
+function acceptedOf({ id, state, isVendor, createdAt }: SubmissionHead) {
+  return { id, state, isVendor, createdAt: createdAt.toISOString() };
 }
