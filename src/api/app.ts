@@ -143,7 +143,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addItemListRoute(app, reader);
   addItemRoutes(app, reader);
   addItemActionRoutes(app, reader);
-  addSubmissionRoutes(app, { ...reader, submission: settings.submission });
+  addSubmissionRoutes(app, { ...reader, submission: settings.submission, sendsMail: settings.sendsMail });
   addEventRoutes(app, { ...reader, logger: deps.logger, limits: settings.limits });
   addPipelineRoutes(app, deps);
   addReceiptRoutes(app, deps);

@@ -27,6 +27,12 @@ export const SubmissionAccepted = z
     isVendor: z.boolean().describe('The repository is one of an organisation whose skills are taken on trust'),
     createdAt: Time,
     statusUrl: z.string().nullable().describe('A link that anybody may read who has it; null where none can be signed'),
+    verdictMail: z
+      .enum(['will_be_sent', 'no_address', 'not_configured', 'not_taken'])
+      .describe(
+        'Whether the verdict is mailed: no_address, none was given; not_configured, this installation sends no mail; not_taken, ' +
+          'the submission was there before, and the address that came with it is told',
+      ),
     duplicate: z.literal(true).optional().describe('The same skill was submitted before and is on its way'),
     alreadyVerified: z.literal(true).optional().describe('`ref` is a commit that the skill was published from'),
   })

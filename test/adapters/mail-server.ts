@@ -71,3 +71,10 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
 function refusal(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
+
+/** A mail without the line breaks and escapes that it was carried with (quoted-printable). */
+export function textOf(mail: Mail | undefined): string {
+  return (mail?.raw ?? '')
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+}

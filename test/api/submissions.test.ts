@@ -41,6 +41,7 @@ describe('submitting a skill', () => {
       isVendor: false,
       createdAt: expect.any(String) as string,
       statusUrl: expect.stringMatching(/^\/api\/v1\/status\//) as string,
+      verdictMail: 'no_address',
     });
     const { statusUrl } = response.json<{ statusUrl: string }>();
     expect((await api.call({ url: statusUrl })).json()).toMatchObject({ id, state: 'RECEIVED' });
@@ -75,6 +76,16 @@ describe('submitting a skill', () => {
     const response = await send(ALICE, payload);
     expect(response.statusCode).toBe(400);
     expect(response.json()).toMatchObject({ code: 'invalid_input', errors: [{ path }] });
+  });
+
+  it('is said to be followed by mail only where mail is sent, and to whoever was first', async () => {
+    const payload = { repoUrl: 'https://github.com/acme/mailed', skillName: 'tidy', email: 'ada@example.org' };
+    expect((await send(ALICE, payload)).json()).toMatchObject({ verdictMail: 'not_configured' });
+    expect((await send(BOB, payload)).json()).toMatchObject({ duplicate: true, verdictMail: 'not_taken' });
+    const mailing = await openApi({ sendsMail: true });
+    const response = await mailing.call({ method: 'POST', url: '/api/v1/submissions', as: ALICE, payload });
+    await mailing.close();
+    expect(response.json()).toMatchObject({ verdictMail: 'will_be_sent' });
   });
 
   it('needs somebody who is signed in and may write', async () => {
@@ -127,6 +138,11 @@ describe('a skill that is on its way', () => {
     const first = await send(ALICE, payload, 'key-1');
     const second = await send(ALICE, payload, 'key-1');
     expect([second.statusCode, second.json()]).toEqual([202, first.json()]);
+    const { rows } = await api.database.pool.query<{ kept: string }>(
+      `SELECT answer::text AS kept FROM idempotency_keys WHERE key = 'key-1'`,
+    );
+    expect(rows[0]?.kept).toContain(first.json<{ id: string }>().id);
+    expect(rows[0]?.kept).not.toContain('/status/');
     expect((await send(ALICE, { ...payload, skillName: 'sort' }, 'key-1')).statusCode).toBe(409);
   });
 });

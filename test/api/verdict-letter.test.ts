@@ -12,7 +12,7 @@ import { saveScan } from '../../src/db/submissions.js';
 import { submission } from '../../src/pipelines/submission.js';
 import type { Channels } from '../../src/ports/notifier.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
-import { type Mail, type MailServer, startMailServer } from '../adapters/mail-server.js';
+import { type Mail, type MailServer, startMailServer, textOf } from '../adapters/mail-server.js';
 import { type Receiver, startReceiver } from '../adapters/receiver.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { submitted } from '../support/skills.js';
@@ -69,13 +69,6 @@ async function endedBy(way: WayToEnd, email: string | undefined = EMAIL): Promis
   const id = await submitted(pool, { ...(email !== undefined && { email }), skillName: way });
   await waysToEnd(pool)[way](id);
   return id;
-}
-
-/** Lines as they were before the mail program broke them. */
-function textOf(mail: Mail | undefined): string {
-  return (mail?.raw ?? '')
-    .replace(/=\r\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 function forAda(): Mail[] {

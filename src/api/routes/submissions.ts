@@ -30,7 +30,7 @@ import { tellEngine } from '../tell-engine.js';
 
 const TAGS = ['submissions'];
 
-type Deps = ReaderDeps & Pick<ApiSettings, 'submission'> & { links: StatusLinks };
+type Deps = ReaderDeps & Pick<ApiSettings, 'submission' | 'sendsMail'> & { links: StatusLinks };
 
 export function addSubmissionRoutes(app: App, deps: Deps): void {
   app.post(
@@ -60,7 +60,10 @@ export function addSubmissionRoutes(app: App, deps: Deps): void {
       const keyed = { caller: caller.sub, route: 'POST /api/v1/submissions', key, body };
       const answer = await answerOnce(deps.pool, keyed, (sql) => submit(sql, submitting));
       for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
-      return reply.code(answer.status === 202 ? 202 : 200).send(SubmissionAccepted.parse(answer.body));
+      const kept = SubmissionAccepted.omit({ statusUrl: true }).parse(answer.body);
+      // Not kept with the answer under its key: whoever reads the table could follow it.
+      const statusUrl = deps.links.statusUrlOf(kept.id);
+      return reply.code(answer.status === 202 ? 202 : 200).send({ ...kept, statusUrl });
     },
   );
 
@@ -106,7 +109,7 @@ function askedOf(body: SubmissionBody, { address, vendors }: ApiSettings['submis
 }
 
 interface Submitting {
-  links: StatusLinks;
+  sendsMail: boolean;
   pipeline: Pipeline;
   caller: Caller;
   asked: Asked;
@@ -114,12 +117,12 @@ interface Submitting {
   runs: RunInput[];
 }
 
-async function submit(sql: Sql, { links, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
+async function submit(sql: Sql, { sendsMail, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
   const { submission, dedupeKey, commit } = asked;
   if (commit !== null) {
     const verified = await findVerified(sql, { ...submission, commit });
     if (!verified) throw notPublished();
-    return { status: 200, body: { ...acceptedOf(links, verified), alreadyVerified: true } };
+    return { status: 200, body: { ...acceptedOf(verified), verdictMail: 'not_taken', alreadyVerified: true } };
   }
   const created = await createItem(sql, pipeline, {
     owner: caller.sub,
@@ -129,8 +132,15 @@ async function submit(sql: Sql, { links, pipeline, caller, asked, runs }: Submit
     row: submissionRow(submission),
   });
   if (created.created && created.run) runs.push(created.run);
-  const accepted = acceptedOf(links, await findSubmissionHead(sql, created.id));
-  return created.created ? { status: 202, body: accepted } : { status: 200, body: { ...accepted, duplicate: true } };
+  const accepted = acceptedOf(await findSubmissionHead(sql, created.id));
+  return created.created
+    ? { status: 202, body: { ...accepted, verdictMail: verdictMailOf(submission, sendsMail) } }
+    : { status: 200, body: { ...accepted, verdictMail: 'not_taken', duplicate: true } };
+}
+
+function verdictMailOf({ email }: NewSubmission, sendsMail: boolean) {
+  if (email === undefined) return 'no_address';
+  return sendsMail ? 'will_be_sent' : 'not_configured';
 }
 
 function notPublished(): AppError {
@@ -138,6 +148,6 @@ function notPublished(): AppError {
   return new AppError('invalid_input', `ref ${message}`, { errors: [{ path: 'ref', message }] });
 }
 
-function acceptedOf({ statusUrlOf }: StatusLinks, { id, state, isVendor, createdAt }: SubmissionHead) {
-  return { id, state, isVendor, createdAt: createdAt.toISOString(), statusUrl: statusUrlOf(id) };
+function acceptedOf({ id, state, isVendor, createdAt }: SubmissionHead) {
+  return { id, state, isVendor, createdAt: createdAt.toISOString() };
 }
