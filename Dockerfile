@@ -13,6 +13,8 @@ RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev && rm -rf node_module
 
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production
+# Workers fetch submitted skills with git, 2.37 or newer, over https.
+RUN apt-get update && apt-get install -y --no-install-recommends git ca-certificates && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

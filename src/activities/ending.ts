@@ -1,5 +1,5 @@
 import { classifyError } from '../core/error-class.js';
-import { isRetryable } from '../core/errors.js';
+import { askedWaitMs, isRetryable } from '../core/errors.js';
 import { stageOf } from '../core/machine.js';
 import type { Pipeline, StageRow } from '../core/pipeline.js';
 import { msOf } from '../core/span.js';
@@ -10,6 +10,9 @@ import { isLostSight, type Settled } from './watch.js';
 
 /** Wait between error tries where the table names none. */
 const DEFAULT_BACKOFF = { first: '1s', max: '1m' } as const;
+
+/** The longest wait that somebody else may ask of us: what is away for longer is a matter for a breaker, whose waits end here too. */
+const MAX_ASKED_WAIT_MS = 600_000;
 
 /** Longest error text kept: enough to recognise it, not enough to store somebody's document. */
 const MAX_MESSAGE = 2_000;
@@ -32,7 +35,13 @@ export function errorEnding(row: StageRow, claimed: Claimed, cause: Error): Endi
   const message = messageOf(cause);
   const error = { class: classifyError(cause), message, stage: claimed.stage };
   const isSpent = claimed.errors + 1 >= row.tries || !isRetryable(cause);
-  return isSpent ? { is: 'spent', error } : { is: 'error', error, retryInMs: retryDelayMs(row, claimed.errors) };
+  if (isSpent) return { is: 'spent', error };
+  return { is: 'error', error, retryInMs: Math.max(retryDelayMs(row, claimed.errors), heededWaitMs(cause)) };
+}
+
+/** An earlier try would be one more of the few there are, and lost. */
+function heededWaitMs(cause: Error): number {
+  return Math.min(askedWaitMs(cause), MAX_ASKED_WAIT_MS);
 }
 
 /** Whatever was thrown: an error that can't be written down would not be counted, and half a surrogate pair (or one that the

@@ -6,7 +6,11 @@ import { gitEnvironment } from './git-settings.js';
 /** The first that can be tied to addresses which were checked (http.curloptResolve). An older one would look names up again. */
 const NEEDED = [2, 37] as const;
 
-export async function assertGitIsThere(path: string, folder: string): Promise<void> {
+/** Folders where git is looked for, whatever the PATH of this process is. */
+export const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
+
+/** As it calls itself, such as `git version 2.39.5`. Throws a sentence where there is none, or one that is too old. */
+export async function gitVersion(path: string, folder: string): Promise<string> {
   // It asks nobody, so it ends by itself.
   const { signal } = new AbortController();
   const git = startGit({ args: ['version'], env: gitEnvironment(folder, path, 'none'), cwd: folder, signal });
@@ -15,7 +19,7 @@ export async function assertGitIsThere(path: string, folder: string): Promise<vo
   const [, major, minor] = /^git version (\d+)\.(\d+)/.exec(said) ?? [];
   const version = [Number(major), Number(minor)] as const;
   const isNewEnough = version[0] > NEEDED[0] || (version[0] === NEEDED[0] && version[1] >= NEEDED[1]);
-  if (isDone && isNewEnough) return;
+  if (isDone && isNewEnough) return said.trim();
   const found = isDone ? `there is ${said.trim()}` : `there is none in ${path}`;
   throw unavailable(`git ${NEEDED.join('.')} or newer is needed on this machine, and ${found}; install it`);
 }

@@ -9,7 +9,7 @@ import { findSkill } from './find-skill.js';
 import { refusal, shown, unavailable } from './git-failure.js';
 import type { GitObjects } from './git-objects.js';
 import { createGitRepository, type GitRepository } from './git-repository.js';
-import { assertGitIsThere } from './git-version.js';
+import { gitVersion, USUAL_PATH } from './git-version.js';
 import { addressesOf, type Resolve, resolveName, unlessAborted } from './host-addresses.js';
 import { isPublicAddress } from './public-address.js';
 import { filesIn, type ListedFile } from './skill-files.js';
@@ -26,7 +26,6 @@ export interface GitSkillSourceOptions extends AddressRules {
   resolve?: Resolve;
 }
 
-const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const TIMEOUT_MS = 60_000;
 const MAX_SKILL_BYTES = 512_000;
 
@@ -37,7 +36,7 @@ export function createGitSkillSource(options: GitSkillSourceOptions): SkillSourc
 
   /** Once, but again if it failed: somebody may have put it right. */
   async function prepare(): Promise<void> {
-    ready ??= Promise.all([assertGitIsThere(path, temporaryFolder), removeAbandoned(temporaryFolder, Date.now())]).then(
+    ready ??= Promise.all([gitVersion(path, temporaryFolder), removeAbandoned(temporaryFolder, Date.now())]).then(
       () => undefined,
     );
     await ready.catch((error: unknown) => {

@@ -34,6 +34,7 @@ import { addReceiptRoutes } from './routes/receipts.js';
 import { addRegistryRoutes } from './routes/registry.js';
 import { addScheduleRoutes } from './routes/schedules.js';
 import { addStatusRoute } from './routes/status.js';
+import { addSubmissionReviewRoutes } from './routes/submission-review.js';
 import { addSubmissionRoutes } from './routes/submissions.js';
 import { addWorkerRoutes } from './routes/workers.js';
 import type { StatusLinks } from './status-links.js';
@@ -144,6 +145,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addItemRoutes(app, reader);
   addItemActionRoutes(app, reader);
   addSubmissionRoutes(app, { ...reader, submission: settings.submission, sendsMail: settings.sendsMail });
+  addSubmissionReviewRoutes(app, reader);
   addEventRoutes(app, { ...reader, logger: deps.logger, limits: settings.limits });
   addPipelineRoutes(app, deps);
   addReceiptRoutes(app, deps);

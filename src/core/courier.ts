@@ -1,4 +1,4 @@
-import { AppError, isRetryable } from './errors.js';
+import { askedWaitMs, isRetryable } from './errors.js';
 
 export interface CourierPolicy {
   /** Tries after which a delivery is given up. */
@@ -17,9 +17,4 @@ export function redeliveryDecision(policy: CourierPolicy, failed: { tries: numbe
   if (tries >= policy.tries || !isRetryable(error)) return null;
   const backoffMs = policy.firstWaitMs * 2 ** Math.min(tries - 1, 30) * (1 + chance / 5);
   return Math.round(Math.min(LONGEST_WAIT_MS, Math.max(backoffMs, askedWaitMs(error))));
-}
-
-function askedWaitMs(error: unknown): number {
-  const asked = error instanceof AppError ? error.facts?.['retryAfterMs'] : undefined;
-  return typeof asked === 'number' ? asked : 0;
 }

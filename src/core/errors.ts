@@ -95,6 +95,12 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof AppError;
 }
 
+/** How long whoever failed asked to be left alone. */
+export function askedWaitMs(error: unknown): number {
+  const asked = isAppError(error) ? error.facts?.['retryAfterMs'] : undefined;
+  return typeof asked === 'number' ? asked : 0;
+}
+
 /** Whether a failed attempt is worth another: only an AppError can say no. */
 export function isRetryable(error: unknown): boolean {
   return !isAppError(error) || KINDS[error.kind].retryable;

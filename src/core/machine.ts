@@ -8,8 +8,12 @@ export interface Edge {
   trigger: string;
   via: Via;
 }
-export type Via =
-  'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | 'pause' | 'resume' | 'park';
+export type Via = 'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | Flagging;
+
+/** Changes a flag of a live item; its state stays. */
+type Flagging = 'pause' | 'resume' | 'park' | 'reprioritize';
+
+const FLAGGING: readonly Via[] = ['pause', 'resume', 'park', 'reprioritize'] satisfies Flagging[];
 
 export function isDoes(row: StateRow): row is DoesRow {
   return 'does' in row;
@@ -172,7 +176,7 @@ export function edgesOf(pipeline: Pipeline): Edge[] {
 export function isLegalMove(pipeline: Pipeline, { from, to, via }: Pick<Edge, 'from' | 'to' | 'via'>): boolean {
   const row = rowOf(pipeline, from);
   if (via === 'retry') return retryStates(pipeline).includes(to) && isRetryable(row);
-  if (via === 'pause' || via === 'resume' || via === 'park') return from === to && !isEnd(row);
+  if (FLAGGING.includes(via)) return from === to && !isEnd(row);
   if (via === 'rescue') return to === rescuedState(pipeline, from) && !isEnd(row);
   return edgesOf(pipeline).some((edge) => edge.from === from && edge.to === to && edge.via === via);
 }

@@ -143,6 +143,20 @@ export async function resumeItem(pool: pg.Pool, find: FindPipeline, request: Req
   });
 }
 
+/** What waits with a higher priority is started first. */
+export async function reprioritizeItem(
+  pool: pg.Pool,
+  find: FindPipeline,
+  request: Request & { priority: number },
+): Promise<Changed> {
+  return change(pool, find, request, (pipeline, item) => {
+    assertLive(pipeline, item, 'given another priority');
+    const { priority } = request;
+    const move = stays(item, 'reprioritize', 'reprioritized', request);
+    return { ...move, priority, metadata: { ...move.metadata, priority } };
+  });
+}
+
 export interface Decision extends Request {
   id: string;
   outcome: string;
@@ -267,7 +281,7 @@ function elsewhere(item: ItemRow, why: string): AppError {
   });
 }
 
-function stays(item: ItemRow, via: 'pause' | 'resume', trigger: string, request: Request): Move {
+function stays(item: ItemRow, via: 'pause' | 'resume' | 'reprioritize', trigger: string, request: Request): Move {
   return { from: item.state, to: item.state, via, trigger, actor: request.actor, metadata: reasonOf(request) };
 }
 

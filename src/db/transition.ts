@@ -42,6 +42,7 @@ export interface Move {
   rescue?: { count: number; againAfterMs: number };
   /** Of a pause: until when. */
   pausedUntil?: Date | 'infinity';
+  priority?: number;
 }
 
 /** What the mover saw; if the row says otherwise by now, nothing happens. */
@@ -103,6 +104,7 @@ function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] 
   if (move.via === 'pause') {
     return [...all, `paused_until = ${p.add(move.pausedUntil)}`, `pause_reason = ${p.add(move.reason)}`, wakes()];
   }
+  if (move.via === 'reprioritize') return [...all, `priority = ${p.add(move.priority)}`];
   if (move.via === 'resume') return [...all, ...NOT_PAUSED, wakes()];
   // The dispatcher must not start what only a person drives on.
   if (move.via === 'park')

@@ -5,10 +5,11 @@ import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
 import { messageOf, type NamedFinding, runChecks } from './doctor/check.js';
 import { databaseChecks } from './doctor/database-checks.js';
+import { submissionChecks } from './doctor/submission-checks.js';
 import { temporalChecks } from './doctor/temporal-checks.js';
 import { installationOf } from './installation.js';
 
-const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks];
+const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks, ...submissionChecks];
 
 const MARKS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 

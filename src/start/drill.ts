@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
-import { ConfigError, loadConfig, type Config } from '../config.js';
+import { ConfigError, loadConfig } from '../config.js';
 import { createPool } from '../db/client.js';
 import { isTransient } from '../db/transient.js';
+import { tokenFor } from './api-client.js';
 import { createDrillApi } from './drill/drill-api.js';
 import { createDrillDatabase } from './drill/drill-database.js';
 import { drillOptionsOf, type DrillOptions } from './drill/drill-options.js';
@@ -9,7 +10,7 @@ import { LIMITS } from './drill/limits.js';
 import { closingOf, figuresOf, tableOf } from './drill/report.js';
 import { runRound, type RoundDeps } from './drill/round.js';
 import { roundVerdict, type RoundKind, type RoundVerdict } from './drill/verdict.js';
-import { adminTokenIn, installationOf } from './installation.js';
+import { installationOf } from './installation.js';
 import { StartError } from './start-error.js';
 
 /** Longer than the time limits between a canary's stages, should several of them strike one after the other. */
@@ -29,7 +30,7 @@ async function drill(options: DrillOptions, signal: AbortSignal): Promise<RoundV
   const url = options.url ?? apiUrl;
   const pool = createPool({ url: databaseUrl, size: 2, name: 'drill' });
   const deps: RoundDeps = {
-    api: createDrillApi(url, tokenFor(options, config)),
+    api: createDrillApi(url, tokenFor('drill', options.token, config)),
     database: createDrillDatabase(pool),
     options,
     host: hostname(),
@@ -53,14 +54,6 @@ async function runRounds(deps: RoundDeps, kinds: readonly RoundKind[]): Promise<
     say(`${tableOf(verdict)}\n`);
   }
   return verdicts;
-}
-
-function tokenFor(options: DrillOptions, { dataDir }: Config): string {
-  const token = options.token ?? adminTokenIn(dataDir);
-  if (token !== undefined) return token;
-  throw new StartError(
-    `drill: there is no token in ${dataDir}, where npm start keeps the admin's. Give one with --token, or set DATA_DIR.`,
-  );
 }
 
 /** The first signal calls the drill off, which wakes what is frozen; after a second one the guard does. */

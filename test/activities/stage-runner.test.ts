@@ -97,6 +97,12 @@ describe.concurrent('a stage that fails', () => {
     expect(third?.waitedMs).toBeGreaterThanOrEqual(500);
   });
 
+  it('is left alone for as long as whoever failed it asked for', async () => {
+    const busy = new AppError('judge_unavailable', 'too many requests', { facts: { retryAfterMs: 1_200 } });
+    const [, second] = await triesOf(await walk({ work: fails(busy, [1]) }));
+    expect(second?.waitedMs).toBeGreaterThanOrEqual(1_200);
+  });
+
   it('fails the item when its tries are spent', async () => {
     const run = await walk({ work: fails(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) });
 

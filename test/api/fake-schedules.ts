@@ -1,6 +1,6 @@
 import { AppError } from '../../src/core/errors.js';
 import { schedulesOf } from '../../src/core/schedules.js';
-import { PIPELINES } from '../../src/pipelines/registry.js';
+import { canary } from '../../src/pipelines/canary.js';
 import type { Schedules, ScheduleStatus } from '../../src/ports/schedules.js';
 
 export interface FakeSchedules extends Schedules {
@@ -13,7 +13,7 @@ export interface FakeSchedules extends Schedules {
 
 export function createFakeSchedules(): FakeSchedules {
   const schedules: FakeSchedules = {
-    rows: schedulesOf(PIPELINES, { off: [], retentionAt: '04:00', rescuesPerSweep: 100 }),
+    rows: schedulesOf({ canary }, { off: [], retentionAt: '04:00', rescuesPerSweep: 100 }),
     asked: [],
     mood: 'well',
     status: {

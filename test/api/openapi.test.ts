@@ -72,6 +72,11 @@ describe('the OpenAPI document', () => {
       'get /health/live',
       'get /health/ready',
       'get /metrics',
+      'post /api/v1/admin/submissions/{id}/approve',
+      'post /api/v1/admin/submissions/{id}/escalate',
+      'post /api/v1/admin/submissions/{id}/reject',
+      'post /api/v1/admin/submissions/{id}/reprioritize',
+      'post /api/v1/admin/submissions/{id}/retry',
       'post /api/v1/breakers/{pipeline}/{class}/close',
       'post /api/v1/canaries',
       'post /api/v1/items/{id}/cancel',
@@ -135,6 +140,9 @@ describe('the OpenAPI document', () => {
       '/api/v1/canaries',
       '/api/v1/items/{id}/decisions',
       '/api/v1/submissions',
+      '/api/v1/admin/submissions/{id}/escalate',
+      '/api/v1/admin/submissions/{id}/approve',
+      '/api/v1/admin/submissions/{id}/reject',
     ]);
   });
 

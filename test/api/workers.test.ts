@@ -8,7 +8,7 @@ import { ADMIN, openApi, REVIEWER, submit, type TestApi, VIEWER } from './setup.
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openApi({ pipelines: { canary } });
 });
 afterAll(() => api.close());
 beforeEach(async () => {

@@ -42,8 +42,14 @@ export interface Parts {
   stop(): Promise<void>;
 }
 
+export interface PartsOptions {
+  workers: number;
+  /** Settings of this installation alone. */
+  told?: Record<string, string>;
+}
+
 /** API and workers as real processes on the servers of the test run, supervised as `npm start` does. */
-export async function startParts({ workers }: { workers: number }): Promise<Parts> {
+export async function startParts({ workers, told }: PartsOptions): Promise<Parts> {
   const dataDir = mkdtempSync(join(tmpdir(), 'unstuck-parts-'));
   const [database, namespace, port] = [await createTestDatabase(), await createNamespace(), await freePort()];
   await ensureSearchAttribute(namespace.client);
@@ -56,6 +62,7 @@ export async function startParts({ workers }: { workers: number }): Promise<Part
     PORT: String(port),
     DATA_DIR: dataDir,
     SHUTDOWN_GRACE_MS: '1000',
+    ...told,
   });
   const supervisor = createSupervisor({ say: ignore });
   const kill = (): void => supervisor.kill();

@@ -31,7 +31,7 @@ export const SCAN: ScanResult = {
   ],
 };
 
-const JUDGEMENT: Judgement = {
+export const JUDGEMENT: Judgement = {
   score: 41,
   criteria: Object.fromEntries(CRITERIA.map((each) => [each, 5])) as Judgement['criteria'],
   limits: [],

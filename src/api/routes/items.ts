@@ -1,16 +1,12 @@
-import type { FastifyBaseLogger } from 'fastify';
-import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
-import { isAwaits } from '../../core/machine.js';
-import { cancelItem, decideItem } from '../../db/control.js';
-import type { ItemHead } from '../../db/item-view.js';
+import { cancelItem } from '../../db/control.js';
 import { callerOf } from '../access.js';
 import type { App } from '../app.js';
-import type { Caller } from '../auth.js';
+import { decide } from '../decide.js';
 import { IdempotencyHeaders } from '../idempotency-key.js';
 import { answerFor, findVisible, pipelineOf, type ReaderDeps } from '../item-reader.js';
 import { ItemAnswer, ItemParams } from '../item-schema.js';
-import { actorOf, assertMayCancel, assertMayDecide, WRITERS } from '../permissions.js';
+import { actorOf, assertMayCancel, WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { tellEngine } from '../tell-engine.js';
 import { text } from '../text.js';
@@ -78,23 +74,4 @@ export function addItemRoutes(app: App, deps: ReaderDeps): void {
       return answerFor(deps, caller, head.id);
     },
   );
-}
-
-interface Choice {
-  caller: Caller;
-  head: ItemHead;
-  outcome: string;
-  reason?: string | undefined;
-  key: string | undefined;
-}
-
-async function decide(deps: ReaderDeps, log: FastifyBaseLogger, choice: Choice): Promise<void> {
-  const { caller, head, outcome, reason, key } = choice;
-  const row = pipelineOf(deps, head.pipeline).states[head.state];
-  if (row && isAwaits(row)) assertMayDecide(caller, head, row.awaits);
-  // Keys of different callers must not meet.
-  const id = key === undefined ? uuidv7() : `${encodeURIComponent(caller.sub)}:${key}`;
-  const asked = { id, itemId: head.id, actor: actorOf(caller), outcome, reason, seen: head.state };
-  const changed = await decideItem(deps.pool, (name) => pipelineOf(deps, name), asked);
-  await tellEngine(log, () => deps.engine.wake(changed));
 }

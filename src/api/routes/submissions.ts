@@ -2,16 +2,9 @@ import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { RunInput } from '../../core/run.js';
 import { canonicalUrl, checkedAddress, isCommitId, skillKey, vendorIn } from '../../core/skill-address.js';
-import { toldOf } from '../../core/submission-status.js';
 import { type Answer, answerOnce } from '../../db/idempotency.js';
 import { createItem } from '../../db/items.js';
-import {
-  findSubmissionHead,
-  findSubmissionRecord,
-  findVerified,
-  type SubmissionHead,
-} from '../../db/submission-view.js';
-import { findStatus } from '../../db/submission-status.js';
+import { findSubmissionHead, findVerified, type SubmissionHead } from '../../db/submission-view.js';
 import { type NewSubmission, submissionRow } from '../../db/submissions.js';
 import { SYSTEM } from '../../db/transition.js';
 import type { Sql } from '../../ports/sql.js';
@@ -19,12 +12,12 @@ import { callerOf } from '../access.js';
 import type { ApiSettings, App } from '../app.js';
 import type { Caller } from '../auth.js';
 import { IdempotencyHeaders } from '../idempotency-key.js';
-import { answerFor, pipelineOf, type ReaderDeps } from '../item-reader.js';
+import { pipelineOf, type ReaderDeps } from '../item-reader.js';
 import { ItemParams } from '../item-schema.js';
-import { noSuchItem, WRITERS } from '../permissions.js';
+import { WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import type { StatusLinks } from '../status-links.js';
-import { submissionAnswer } from '../submission-answer.js';
+import { answerForSubmission } from '../submission-reader.js';
 import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from '../submission-schema.js';
 import { tellEngine } from '../tell-engine.js';
 
@@ -77,13 +70,7 @@ export function addSubmissionRoutes(app: App, deps: Deps): void {
         response: { 200: SubmissionAnswer, ...problems(404) },
       },
     },
-    async (request) => {
-      const { id } = request.params;
-      const item = await answerFor(deps, callerOf(request), id);
-      const [record, status] = await Promise.all([findSubmissionRecord(deps.pool, id), findStatus(deps.pool, id)]);
-      if (!record || !status) throw noSuchItem(id);
-      return submissionAnswer(item, record, toldOf(status));
-    },
+    (request) => answerForSubmission(deps, callerOf(request), request.params.id),
   );
 }
 
