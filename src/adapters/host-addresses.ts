@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { isIP, isIPv6, type LookupFunction } from 'node:net';
 
 /** All addresses of a name. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
@@ -35,4 +35,14 @@ export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): P
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
+}
+
+/** A look-up that knows these addresses alone. */
+export function pinnedTo(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_hostname, options, found) => {
+    const [first] = all;
+    if (options.all === true) found(null, all);
+    else found(null, first?.address ?? '', first?.family);
+  };
 }

@@ -1,8 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIPv6, type LookupFunction } from 'node:net';
 import { AppError } from '../core/errors.js';
-import { addressesOf, type Resolve, resolveName, unlessAborted } from './host-addresses.js';
+import { addressesOf, pinnedTo, type Resolve, resolveName, unlessAborted } from './host-addresses.js';
 import { isPublicAddress } from './public-address.js';
 import { answerOf, failureOf } from './post-answer.js';
 
@@ -53,13 +52,4 @@ function assertPublic(url: URL, addresses: readonly string[]): void {
   if (bad === undefined) return;
   const sentence = `${url.hostname} is ${bad}, which is not a public address; NOTIFY_ALLOW_PRIVATE=true allows it`;
   throw new AppError('delivery_failed', sentence);
-}
-
-function pinnedTo(addresses: readonly string[]): LookupFunction {
-  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  return (_hostname, options, found) => {
-    const [first] = all;
-    if (options.all === true) found(null, all);
-    else found(null, first?.address ?? '', first?.family);
-  };
 }

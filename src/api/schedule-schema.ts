@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BACKGROUND_QUEUES } from '../core/schedules.js';
 
 const Time = z.iso.datetime();
 
@@ -29,7 +30,7 @@ export const ScheduleAnswer = z
     every: z.string().optional(),
     dailyAt: z.string().optional().describe('UTC'),
     workflow: z.string(),
-    taskQueue: z.enum(['maintenance', 'background']),
+    taskQueue: z.enum(['maintenance', ...BACKGROUND_QUEUES]),
     runTimeoutMs: z.int(),
     on: z.boolean().describe('False: switched off by the configuration'),
     inTemporal: z.boolean().nullable().describe('Null: Temporal does not answer'),

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { msOf } from '../core/span.js';
+import { backgroundSchedulesOf, sourcesOf } from './background-settings.js';
 import type { PipelineOverlay } from './pipeline-overlay.js';
 import type { Settings } from './settings.js';
 import { judgeOf, submissionOf } from './submission-settings.js';
@@ -61,7 +62,9 @@ export function configOf(
         .filter((id) => id !== ''),
       retentionAt: given.RETENTION_AT,
       rescuesPerSweep: given.SWEEP_MAX_RESCUES,
+      ...backgroundSchedulesOf(given),
     },
+    sources: sourcesOf(given),
     kept: {
       hourlyMetricsMs: msOf(given.HOURLY_METRICS_KEPT),
       jobExecutionsMs: msOf(given.JOB_EXECUTIONS_KEPT),

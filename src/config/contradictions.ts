@@ -1,4 +1,5 @@
 import { msOf } from '../core/span.js';
+import { bareTokenIn } from './background-settings.js';
 import type { Settings } from './settings.js';
 import { judgeProblemsIn, localFolderProblemsIn } from './submission-settings.js';
 
@@ -15,6 +16,7 @@ export function contradictionsIn(given: Settings): string[] {
     ...judgeProblemsIn(given),
     ...localFolderProblemsIn(given),
     ...breakerProblemsIn(given),
+    ...bareTokenIn(given),
     ...sharedPortsIn(given),
   ];
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isMailAddress } from '../core/mail-address.js';
+import { backgroundSettings } from './background-settings.js';
 import { submissionSettings } from './submission-settings.js';
 import {
   keptText,
@@ -90,6 +91,7 @@ export const settings = z.object({
   NOTIFY_FIRST_WAIT: spanText.default('5s'),
 
   ...submissionSettings,
+  ...backgroundSettings,
 
   BREAKER_SHARE: whole(1, 100).default(50),
   BREAKER_FAILURES: whole(2, 10_000).default(5),
@@ -118,4 +120,5 @@ export const SECRETS = new Set([
   'SLACK_WEBHOOK_URL',
   'SMTP_URL',
   'JUDGE_API_KEY',
+  'GITHUB_TOKEN',
 ]);

@@ -80,7 +80,7 @@ export function judgeProblemsIn(given: Given): string[] {
 }
 
 /** TLS, or no way at all. */
-function isPrivateWay(url: string): boolean {
+export function isPrivateWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || isThisMachine(hostname);
 }

@@ -50,6 +50,12 @@ export const mailAddresses = list('mail addresses with commas between them, such
 
 export const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
 
+/** Below ten seconds, Temporal would drop runs that are late by a moment. */
+export const intervalText = text(
+  'a span of time of at least 10s such as 5m or 1h',
+  (value) => isSpan(value) && msOf(value) >= 10_000,
+).transform((value) => value as Span);
+
 /** An hour at least: less would delete what is still being added to. */
 export const keptText = text(
   'a span of time of at least an hour such as 48h or 30d',

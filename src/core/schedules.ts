@@ -4,6 +4,12 @@ import { msOf, type Span } from './span.js';
 /** When a schedule fires: again and again, or daily at a time of day in UTC such as `04:00`. */
 export type When = { every: Span } | { dailyAt: string };
 
+/** Sweeps and clean-up share `maintenance`; each of the others has a queue of its own, so that none of them can starve
+ *  recovery, or each other, however slow or many they are. */
+export const BACKGROUND_QUEUES = ['stats', 'discovery', 'enrichment'] as const;
+export type BackgroundQueue = (typeof BACKGROUND_QUEUES)[number];
+export type ScheduleQueue = 'maintenance' | BackgroundQueue;
+
 export interface ScheduleRow {
   /** Also the name of its job executions. */
   id: string;
@@ -11,8 +17,7 @@ export interface ScheduleRow {
   /** The workflow's type and its one argument. */
   workflow: string;
   input: Readonly<Record<string, string | number>>;
-  /** Statistics and the like run on `background`, so that nothing can starve recovery. */
-  taskQueue: 'maintenance' | 'background';
+  taskQueue: ScheduleQueue;
   runTimeoutMs: number;
   catchUpMs: number;
   isOn: boolean;
@@ -26,6 +31,10 @@ export interface ScheduleSettings {
   retentionAt: string;
   /** Rescues in one sweep: after an outage all items must not be started at once. */
   rescuesPerSweep: number;
+  statsEvery: Span;
+  /** The keyword of packages that are looked at; null: none are. At most so many versions are examined in one run. */
+  discovery: { every: Span; keyword: string | null; perRun: number };
+  enrichment: { every: Span; isOn: boolean; perRun: number };
 }
 
 const DAY_MS = msOf('1d');
@@ -45,7 +54,7 @@ const DAILY_CATCH_UP_MS = msOf('1h');
 /** Every schedule there is. A new one is one line here. */
 export function schedulesOf(
   pipelines: Readonly<Record<string, Pipeline>>,
-  { off, retentionAt, rescuesPerSweep }: ScheduleSettings,
+  { off, retentionAt, rescuesPerSweep, statsEvery, discovery, enrichment }: ScheduleSettings,
 ): ScheduleRow[] {
   const rows: Declared[] = [
     ...Object.values(pipelines).map(({ name, sweep }) => ({
@@ -56,8 +65,25 @@ export function schedulesOf(
       sweeps: name,
     })),
     { id: 'retention', when: { dailyAt: retentionAt }, workflow: 'retention', input: {} },
+    { id: 'stats-refresh', when: { every: statsEvery }, workflow: 'stats-refresh', input: {}, taskQueue: 'stats' },
+    {
+      id: 'discover-npm',
+      when: { every: discovery.every },
+      workflow: 'discover-npm',
+      input: { keyword: discovery.keyword ?? '', perRun: discovery.perRun },
+      taskQueue: 'discovery',
+      isConfigured: discovery.keyword !== null,
+    },
+    {
+      id: 'enrich-skills',
+      when: { every: enrichment.every },
+      workflow: 'enrich-skills',
+      input: { perRun: enrichment.perRun },
+      taskQueue: 'enrichment',
+      isConfigured: enrichment.isOn,
+    },
   ];
-  return rows.map((row) => completed(row, !off.includes(row.id)));
+  return rows.map(({ isConfigured = true, ...row }) => completed(row, isConfigured && !off.includes(row.id)));
 }
 
 export function sweepIdOf(pipeline: string): string {
@@ -68,10 +94,12 @@ export function intervalMsOf(when: When): number {
   return 'every' in when ? msOf(when.every) : DAY_MS;
 }
 
-type Declared = Pick<ScheduleRow, 'id' | 'when' | 'workflow' | 'input'> &
-  Partial<Pick<ScheduleRow, 'taskQueue' | 'sweeps'>>;
+type Row = Pick<ScheduleRow, 'id' | 'when' | 'workflow' | 'input'> & Partial<Pick<ScheduleRow, 'taskQueue' | 'sweeps'>>;
 
-function completed(row: Declared, isOn: boolean): ScheduleRow {
+/** What is not configured is switched off. */
+type Declared = Row & { isConfigured?: boolean };
+
+function completed(row: Row, isOn: boolean): ScheduleRow {
   return {
     taskQueue: 'maintenance',
     sweeps: null,

@@ -46,7 +46,8 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const engine = createTemporalEngine(client, { isShort: (name) => short.has(name) });
   const schedules = createTemporalSchedules(client, schedulesOf(pipelines, config.schedules));
   const links = createStatusLinks(config.links);
-  const loops = startLoops({ config, directUrl, pool, client, engine, pipelines, schedules, links, metrics, logger });
+  const databases = { databaseUrl, directUrl, pool };
+  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, links, metrics, logger });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller } = config.api;
   const limits = {
     ...{ rateLimitPerMinute, maxStreams, maxStreamsPerCaller },

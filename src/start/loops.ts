@@ -17,6 +17,7 @@ import { rollUpHours } from '../db/hourly-metrics.js';
 import type { Engine } from '../ports/engine.js';
 import type { Schedules } from '../ports/schedules.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import { runBackground } from './background.js';
 import { channelsOf } from './channels.js';
 import { runMaintenance } from './maintenance.js';
 
@@ -29,6 +30,7 @@ const ROLL_UP_EVERY_MS = 60_000;
 
 export interface LoopParts {
   config: Config;
+  databaseUrl: string;
   directUrl: string;
   pool: pg.Pool;
   client: Client;
@@ -49,7 +51,7 @@ export interface Loops {
 
 /** What goes on in the API process beside the requests. Each may run in any number of copies. */
 export function startLoops(parts: LoopParts): Loops {
-  const { config, directUrl, pool, client, engine, pipelines, schedules, links, metrics, logger } = parts;
+  const { config, databaseUrl, directUrl, pool, client, engine, pipelines, schedules, links, metrics, logger } = parts;
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
   const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
   const letters = { submission: createVerdictLetter(links) };
@@ -64,11 +66,13 @@ export function startLoops(parts: LoopParts): Loops {
     { client, rows: schedules.rows },
     over.signal,
   );
+  const backgroundParts = { config, databaseUrl, pipelines, identity, logger };
+  const background = runBackground(backgroundParts, schedules.rows, over.signal);
 
   async function stop(): Promise<void> {
     over.abort();
     const loops = [dispatcher, watcher, courier, sweeps, ...small];
-    await Promise.all([maintenance, ...loops.map((each) => each.stop())]);
+    await Promise.all([maintenance, background, ...loops.map((each) => each.stop())]);
   }
   return { dispatcher, watcher, sweeps, stop };
 }

@@ -1,21 +1,17 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { NativeConnection, type Worker } from '@temporalio/worker';
+import type { NativeConnection, Worker } from '@temporalio/worker';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createMaintenanceActivities } from '../activities/maintenance/activities.js';
 import { createSweep } from '../activities/maintenance/sweep.js';
-import { type Config, projectRoot } from '../config.js';
+import type { Config } from '../config.js';
 import type { ScheduleRow } from '../core/schedules.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Engine } from '../ports/engine.js';
-import { connectionOptionsOf } from '../temporal/connection.js';
 import { reconcileSchedules } from '../temporal/reconcile-schedules.js';
-import { createMaintenanceWorker } from '../temporal/worker.js';
-
-/** Between tries at a Temporal that is away. */
-const RETRY_MS = 2_000;
+import { createJobWorker } from '../temporal/worker.js';
+import { keepWorking, retried, unlessStopped, WORKFLOW_BUNDLE } from './keep-working.js';
 
 /** A Temporal whose store was lost comes back without schedules, and nothing would sweep the items whose runs it lost. */
 const RECONCILE_EVERY_MS = 30_000;
@@ -53,71 +49,21 @@ export async function runMaintenance(
   }
   await Promise.all([
     keepReconciled(),
-    retried(logger, 'maintenance worker does not run; trying again', stop, () => work(parts, stop)),
+    keepWorking({ ...parts, name: 'maintenance' }, (connection) => maintenanceWorkerOf(parts, connection), stop),
   ]);
-}
-
-async function work(parts: MaintenanceParts, stop: AbortSignal): Promise<void> {
-  const { config, logger } = parts;
-  const address = config.temporal.address ?? '';
-  const settings = connectionOptionsOf({ ...config.temporal, address });
-  const connection = await unlessStopped(stop, NativeConnection.connect(settings));
-  try {
-    const worker = await maintenanceWorkerOf(parts, connection);
-    const shutDown = (): void => {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-    };
-    stop.addEventListener('abort', shutDown);
-    const running = worker.run();
-    if (stop.aborted) shutDown();
-    logger.info('maintenance worker ready');
-    await running;
-  } finally {
-    await connection.close();
-  }
 }
 
 export function maintenanceWorkerOf(parts: MaintenanceParts, connection: NativeConnection): Promise<Worker> {
   const { config, pool, identity } = parts;
   const { sweepPage } = createSweep(parts);
-  return createMaintenanceWorker({
+  return createJobWorker({
+    queue: 'maintenance',
     connection,
     namespace: config.temporal.namespace,
     identity,
-    workflowBundle: { codePath: join(projectRoot, 'dist', 'workflow-bundle.js') },
+    workflowBundle: WORKFLOW_BUNDLE,
     activities: createMaintenanceActivities({ pool, kept: config.kept, sweepPage }),
     maxActivities: MAX_ACTIVITIES,
     shutdownGraceMs: GRACE_MS,
   });
-}
-
-/** Until it ends without an error, or is no longer wanted. */
-async function retried(logger: Logger, says: string, stop: AbortSignal, call: () => Promise<void>): Promise<void> {
-  while (!stop.aborted) {
-    try {
-      await call();
-      return;
-    } catch (error) {
-      if (stop.aborted) return;
-      logger.warn({ err: error }, says);
-      await delay(RETRY_MS, undefined, { signal: stop }).catch(() => undefined);
-    }
-  }
-}
-
-/** A server that does not answer must not keep us from ending. */
-async function unlessStopped<T>(stop: AbortSignal, call: Promise<T>): Promise<T> {
-  stop.throwIfAborted();
-  let end: () => void = () => undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    end = () => {
-      reject(stop.reason as Error);
-    };
-  });
-  stop.addEventListener('abort', end);
-  try {
-    return await Promise.race([call, stopped]);
-  } finally {
-    stop.removeEventListener('abort', end);
-  }
 }

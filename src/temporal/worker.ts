@@ -1,5 +1,6 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import { MAINTENANCE, taskQueueOf } from './task-queues.js';
+import type { ScheduleQueue } from '../core/schedules.js';
+import { taskQueueOf } from './task-queues.js';
 
 export interface WorkerOptions {
   connection: NativeConnection;
@@ -32,8 +33,9 @@ export function createItemWorker({ pipeline, ...options }: WorkerOptions & { pip
   return createWorker(options, taskQueueOf(pipeline));
 }
 
-export function createMaintenanceWorker(options: WorkerOptions): Promise<Worker> {
-  return createWorker(options, MAINTENANCE);
+/** For what schedules start. */
+export function createJobWorker({ queue, ...options }: WorkerOptions & { queue: ScheduleQueue }): Promise<Worker> {
+  return createWorker(options, queue);
 }
 
 function createWorker(options: WorkerOptions, taskQueue: string): Promise<Worker> {

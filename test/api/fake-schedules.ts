@@ -2,6 +2,7 @@ import { AppError } from '../../src/core/errors.js';
 import { schedulesOf } from '../../src/core/schedules.js';
 import { canary } from '../../src/pipelines/canary.js';
 import type { Schedules, ScheduleStatus } from '../../src/ports/schedules.js';
+import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 
 export interface FakeSchedules extends Schedules {
   /** What was asked of it, as `pause sweep-canary adam: too loud`. */
@@ -13,7 +14,7 @@ export interface FakeSchedules extends Schedules {
 
 export function createFakeSchedules(): FakeSchedules {
   const schedules: FakeSchedules = {
-    rows: schedulesOf({ canary }, { off: [], retentionAt: '04:00', rescuesPerSweep: 100 }),
+    rows: schedulesOf({ canary }, SCHEDULE_SETTINGS),
     asked: [],
     mood: 'well',
     status: {

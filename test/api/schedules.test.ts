@@ -48,6 +48,9 @@ describe('GET /api/v1/schedules', () => {
         lastExecution: { status: 'completed', result, phases: { pages: 5 }, runs: 1 },
       },
       { id: 'retention', dailyAt: '04:00', lastExecution: null },
+      { id: 'stats-refresh', every: '5m', taskQueue: 'stats', on: true },
+      { id: 'discover-npm', on: false },
+      { id: 'enrich-skills', on: false },
     ]);
   });
 

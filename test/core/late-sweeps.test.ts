@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { lateSweeps } from '../../src/core/late-sweeps.js';
 import { schedulesOf } from '../../src/core/schedules.js';
 import { canary } from '../../src/pipelines/canary.js';
+import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 
 const HOUR_MS = 3_600_000;
-const rows = schedulesOf({ canary }, { off: [], retentionAt: '04:00', rescuesPerSweep: 100 });
+const rows = schedulesOf({ canary }, SCHEDULE_SETTINGS);
 const lastEndedAt = new Date('2026-11-16T12:00:00Z');
 
 function lateAfter(ageMs: number | null, watchedMs: number) {

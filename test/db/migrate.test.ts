@@ -222,10 +222,9 @@ describe('the migration whose index is built beforehand', () => {
     await client.connect();
     for (const statement of documented()) await client.query(statement);
     await client.end();
-    const byHand = { indexes: await indexes(), tables: await tables() };
-
     expect((await migrate(url, dir)).applied.filter((name) => name <= NAME)).toEqual([]);
     expect(await pendingMigrations(url, dir)).toEqual([]);
+    const byHand = { indexes: await indexes(), tables: await tables() };
 
     await query('DROP SCHEMA public CASCADE');
     await query('CREATE SCHEMA public');

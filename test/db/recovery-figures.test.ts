@@ -4,8 +4,9 @@ import { readRecoveryFigures } from '../../src/db/recovery-figures.js';
 import { PIPELINES } from '../../src/pipelines/registry.js';
 import type { Sql } from '../../src/ports/sql.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 
-const SCHEDULES = schedulesOf(PIPELINES, { off: [], retentionAt: '04:00', rescuesPerSweep: 100 });
+const SCHEDULES = schedulesOf(PIPELINES, SCHEDULE_SETTINGS);
 
 let database: TestDatabase;
 beforeAll(async () => {

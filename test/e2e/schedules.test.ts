@@ -8,13 +8,18 @@ import { projectRoot } from '../../src/config.js';
 import { schedulesOf } from '../../src/core/schedules.js';
 import { PIPELINES } from '../../src/pipelines/registry.js';
 import { type Installation, startInstallation } from '../support/installation.js';
+import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 import { until } from '../support/until.js';
 import { type Caller, callerOf } from './caller.js';
 
-/** The sweep would run by itself in the middle of it. */
-const SETTINGS = { CANARY_SWEEP_EVERY: '1h' };
+/** They would run by themselves in the middle of it. What discovery and enrichment ask is not there, which their runs say. */
+const SETTINGS = {
+  ...{ CANARY_SWEEP_EVERY: '1h', SUBMISSION_SWEEP_EVERY: '1h', STATS_EVERY: '1h' },
+  ...{ DISCOVER_NPM_KEYWORD: 'skill', ENRICH_SKILLS: 'true', SOURCES_ALLOW_PRIVATE: 'true' },
+  ...{ NPM_REGISTRY_URL: 'http://127.0.0.1:1', GITHUB_API_URL: 'http://127.0.0.1:1' },
+};
 
-const IDS = schedulesOf(PIPELINES, { off: [], retentionAt: '04:00', rescuesPerSweep: 1 }).map(({ id }) => id);
+const IDS = schedulesOf(PIPELINES, SCHEDULE_SETTINGS).map(({ id }) => id);
 
 /** What operators are told to type, with the sweep in it. */
 const DOCUMENTED = readFileSync(join(projectRoot, 'docs', 'operations.md'), 'utf8');

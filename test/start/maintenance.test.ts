@@ -40,6 +40,9 @@ describe('the API process', { timeout: 120_000 }, () => {
       ['sweep-canary', true],
       ['sweep-submission', true],
       ['retention', true],
+      ['stats-refresh', true],
+      ['discover-npm', false],
+      ['enrich-skills', false],
     ]);
     expect(schedules[0]?.lastExecution).not.toBeNull();
     const { parts: health } = await call<{ parts: { sweeps: { status: string } } }>('/health/ready');

@@ -5,8 +5,7 @@ import { createMaintenanceActivities } from '../../src/activities/maintenance/ac
 import type { ScheduleRow } from '../../src/core/schedules.js';
 import type { SweepActivities, SweepPage } from '../../src/core/sweep-page.js';
 import type { Kept } from '../../src/db/retention.js';
-import { MAINTENANCE } from '../../src/temporal/task-queues.js';
-import { createMaintenanceWorker } from '../../src/temporal/worker.js';
+import { createJobWorker } from '../../src/temporal/worker.js';
 import { inject, vi } from 'vitest';
 import { createNamespace } from '../start/parts.js';
 import { workflowBundle } from './bundle.js';
@@ -70,7 +69,8 @@ export async function openMaintenance(): Promise<Maintenance> {
     const id = `maintenance-${randomUUID().slice(0, 8)}`;
     const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
     const { sweepPage = async () => pageOf({ isLast: true }), activities = {} } = options;
-    const worker = await createMaintenanceWorker({
+    const worker = await createJobWorker({
+      queue: 'maintenance',
       connection,
       namespace: namespace.name,
       identity: id,
@@ -97,7 +97,7 @@ export async function openMaintenance(): Promise<Maintenance> {
     const workflowId = `${workflow}-${randomUUID()}`;
     const handle = await client.workflow.start(workflow, {
       workflowId,
-      taskQueue: MAINTENANCE,
+      taskQueue: 'maintenance',
       args: [input],
       workflowRunTimeout: options.runTimeoutMs ?? 60_000,
     });

@@ -1,3 +1,4 @@
+import type { DiscoverPage, DiscoverPageInput, EnrichPage } from '../../src/core/discovery.js';
 import { gate } from './barrier.js';
 import { type Maintenance, pageOf } from './maintenance.js';
 
@@ -8,6 +9,11 @@ export const RECORDED_JOBS: Readonly<Record<string, (maintenance: Maintenance) =
   'sweep-cancelled': sweepCancelled,
   'retention-all': retentionAll,
   'retention-step-failed': retentionStepFailed,
+  'stats-refreshed': statsRefreshed,
+  'stats-step-failed': statsStepFailed,
+  'discover-pages': discoverPages,
+  'discover-failed': discoverFailed,
+  'enrich-pages': enrichPages,
 };
 
 const INPUT = { pipeline: 'straight', rescues: 3 };
@@ -67,6 +73,56 @@ async function retentionStepFailed({ work, play }: Maintenance): Promise<string>
   };
   const worker = await work({ activities: { retainBatch } });
   const id = await play('retention', {});
+  await worker.stop();
+  return id;
+}
+
+async function statsRefreshed({ work, play }: Maintenance): Promise<string> {
+  const worker = await work({ activities: { refreshAggregate: async () => undefined } });
+  const id = await play('stats-refresh', {});
+  await worker.stop();
+  return id;
+}
+
+async function statsStepFailed({ work, play }: Maintenance): Promise<string> {
+  const refreshAggregate = async (name: string) => {
+    if (name === 'submission-stats') throw new Error('the statement took too long');
+  };
+  const worker = await work({ activities: { refreshAggregate } });
+  const id = await play('stats-refresh', {});
+  await worker.stop();
+  return id;
+}
+
+/** More packages than may be examined in one run: it stops in the middle. */
+async function discoverPages({ work, play }: Maintenance): Promise<string> {
+  const discoverPage = async ({ from, budget }: DiscoverPageInput): Promise<DiscoverPage> => ({
+    ...{ seen: 100, examined: budget, submitted: 1, errors: ['one could not be read'], next: from + 100 },
+    byOutcome: { submitted: 1, no_skill: budget - 1 },
+  });
+  const worker = await work({ activities: { discoverPage } });
+  const id = await play('discover-npm', { keyword: 'skill', perRun: 7 });
+  await worker.stop();
+  return id;
+}
+
+async function discoverFailed({ work, play }: Maintenance): Promise<string> {
+  const discoverPage = () => Promise.reject(new Error('the database is away'));
+  const worker = await work({ activities: { discoverPage } });
+  const id = await play('discover-npm', { keyword: 'skill', perRun: 7 });
+  await worker.stop();
+  return id;
+}
+
+async function enrichPages({ work, play }: Maintenance): Promise<string> {
+  let left = 8;
+  const enrichPage = async ({ budget }: { budget: number }): Promise<EnrichPage> => {
+    const examined = Math.min(budget, left);
+    left -= examined;
+    return { examined, known: examined, errors: [], isLast: left === 0 };
+  };
+  const worker = await work({ activities: { enrichPage } });
+  const id = await play('enrich-skills', { perRun: 20 });
   await worker.stop();
   return id;
 }

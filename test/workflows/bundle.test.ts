@@ -28,7 +28,9 @@ describe('the workflow bundle', async () => {
   const modules = modulesIn(code);
 
   it('holds the run of an item and what is scheduled', () => {
-    expect(workflowsIn(code)).toEqual(['retention', 'run-item', 'sweep']);
+    expect(workflowsIn(code)).toEqual([
+      ...['discover-npm', 'enrich-skills', 'retention', 'run-item', 'stats-refresh', 'sweep'],
+    ]);
   });
 
   it('holds no code of ours but the workflows and the little of core they need', () => {
