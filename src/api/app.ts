@@ -34,7 +34,12 @@ import { addReceiptRoutes } from './routes/receipts.js';
 import { addRegistryRoutes } from './routes/registry.js';
 import { addScheduleRoutes } from './routes/schedules.js';
 import { addStatusRoute } from './routes/status.js';
+import { addSubmissionListRoute } from './routes/submission-list.js';
+import { addSubmissionPositionsRoute } from './routes/submission-positions.js';
+import { addSubmissionQueueRoutes } from './routes/submission-queue.js';
 import { addSubmissionReviewRoutes } from './routes/submission-review.js';
+import { addSubmissionSlaRoute } from './routes/submission-sla.js';
+import { addSubmissionStatsRoute } from './routes/submission-stats.js';
 import { addSubmissionRoutes } from './routes/submissions.js';
 import { addWorkerRoutes } from './routes/workers.js';
 import type { StatusLinks } from './status-links.js';
@@ -154,6 +159,11 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addScheduleRoutes(app, deps);
   addRegistryRoutes(app, deps);
   addStatusRoute(app, deps);
+  addSubmissionListRoute(app, deps);
+  addSubmissionPositionsRoute(app, deps);
+  addSubmissionStatsRoute(app, deps);
+  addSubmissionQueueRoutes(app, { ...deps, engineHealth });
+  addSubmissionSlaRoute(app, deps);
   await addReference(app);
   return app;
 }

@@ -23,12 +23,23 @@ export interface RegisteredSkill extends Omit<PublishedVersion, 'publishedAt'> {
   skillName: string;
   publishedAt: Date;
   updatedAt: Date;
+  facts: RegisteredFacts | null;
+}
+
+/** What others say of it, as JSON carries it. */
+export interface RegisteredFacts {
+  stars: number | null;
+  downloads: number | null;
+  lastCommitAt: string | null;
+  knownAt: string;
 }
 
 const VERSION = `v.number, v.version, v.description, v.commit, v.content_hash AS "contentHash", v.tier, v.method, v.score`;
 
 const SKILL = `s.id, s.name, s.repo_url AS "repoUrl", s.skill_name AS "skillName", s.published_at AS "publishedAt",
-  s.updated_at AS "updatedAt", ${VERSION}`;
+  s.updated_at AS "updatedAt", ${VERSION}, (
+    SELECT json_build_object('stars', stars, 'downloads', downloads, 'lastCommitAt', last_commit_at, 'knownAt', known_at)
+    FROM skill_facts WHERE skill_id = s.id AND known_at IS NOT NULL) AS facts`;
 
 const NEWEST = `JOIN LATERAL (SELECT * FROM skill_versions WHERE skill_id = s.id ORDER BY number DESC LIMIT 1) v ON true`;
 

@@ -27,7 +27,9 @@ export function createContract(document: OpenApi): Contract {
   }
   return (method, path, response) => {
     const where = `${method} ${path} → ${String(response.statusCode)}`;
-    const template = Object.keys(document.paths).find((each) => patternOf(each).test(path));
+    // A path without a parameter wins, as it does in the router.
+    const templates = Object.keys(document.paths).filter((each) => patternOf(each).test(path));
+    const template = templates.find((each) => !each.includes('{')) ?? templates[0];
     const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
     const media = mediaTypeOf(response);
     if (response.statusCode === 304 && response.body === '' && operation?.responses['304']) return;

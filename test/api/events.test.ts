@@ -7,6 +7,7 @@ import { inTransaction } from '../../src/db/client.js';
 import { createItem } from '../../src/db/items.js';
 import { canary } from '../../src/pipelines/canary.js';
 import { type EventReader, readEvents } from '../support/event-reader.js';
+import { makeSubmission } from '../support/submissions.js';
 import { until } from '../support/until.js';
 import { ADMIN, ALICE, BOB, openApi, submit, type TestApi, tokenOf, VIEWER, type Who } from './setup.js';
 import { claim, commit } from './walked.js';
@@ -43,6 +44,21 @@ function movesOf(reader: EventReader): string[] {
 }
 
 describe('the events of one item', () => {
+  it('of a submission are told under its own address too, and of nothing else', async () => {
+    const id = await makeSubmission(api.database.pool, { owner: 'alice' });
+    const reader = await read(`/api/v1/submissions/${id}/events`, ALICE);
+    await reader.sees('the snapshot', (events) => events.length > 0);
+    expect(reader.events[0]).toMatchObject({
+      event: 'snapshot',
+      data: { id, pipeline: 'submission', state: 'RECEIVED' },
+    });
+
+    const canary = await submit(api, ALICE);
+    const foreign = { url: `/api/v1/submissions/${canary.id}/events`, as: ALICE };
+    expect((await api.call(foreign)).statusCode).toBe(404);
+    expect((await api.call({ url: `/api/v1/submissions/${id}/events`, as: BOB })).statusCode).toBe(404);
+  });
+
   it('begin with the item as it is, then tell each move under its version, and what runs', async () => {
     const { id } = await submit(api, ALICE);
     const reader = await read(`/api/v1/items/${id}/events`, ALICE);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Certification } from '../../src/db/skills.js';
+import { storeFacts, storeFailure } from '../../src/db/skill-facts.js';
 import { fetched, publish, skillOf } from '../support/skills.js';
 import { openApi, type TestApi } from './setup.js';
 
@@ -62,8 +63,24 @@ describe('the registry', () => {
         commit: expect.stringMatching(/^[0-9a-f]{40}$/) as string,
         publishedAt: expect.stringMatching(/Z$/) as string,
         updatedAt: expect.stringMatching(/Z$/) as string,
+        facts: null,
       },
     ]);
+  });
+
+  it('shows what others say of a skill, where that was asked, and the last that was known where it was in vain', async () => {
+    const { pool } = api.database;
+    const { rows } = await pool.query<{ id: string }>(`SELECT id FROM skills WHERE name = 'mailer'`);
+    const id = rows[0]?.id ?? '';
+    const facts = async () => (await api.call({ url: '/api/v1/skills/mailer' })).json<{ facts: unknown }>().facts;
+    await storeFailure(pool, id, 'it answered 500');
+    expect(await facts()).toBeNull();
+    await storeFacts(pool, id, { stars: 7, downloads: null, lastCommitAt: new Date('2026-11-01T10:00:00Z') });
+    await storeFailure(pool, id, 'it answered 500');
+    expect(await facts()).toEqual({
+      ...{ stars: 7, downloads: null, lastCommitAt: '2026-11-01T10:00:00.000Z' },
+      knownAt: expect.stringMatching(/Z$/) as string,
+    });
   });
 
   it('gives every skill once over its pages, by name and the newest first', async () => {

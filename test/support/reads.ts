@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { createPool } from '../../src/db/client.js';
 import type { Spine } from './spine.js';
 
-const TABLES = ['items', 'tasks', 'attempts', 'audit'];
+const TABLES = ['items', 'tasks', 'attempts', 'audit', 'submissions'];
 
 export interface Reads {
   /** Rows that were found without an index. */

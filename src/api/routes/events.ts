@@ -1,14 +1,16 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { type FeedEvent, type FeedPosition, listMoves } from '../../db/event-feed.js';
+import type { ItemHead } from '../../db/item-view.js';
 import { callerOf } from '../access.js';
 import type { ApiDeps, ApiSettings, App } from '../app.js';
+import type { Caller } from '../auth.js';
 import { createEventHub } from '../event-hub.js';
 import { followItem } from '../follow-item.js';
 import { answerFor, findVisible, type ReaderDeps } from '../item-reader.js';
 import { ItemParams } from '../item-schema.js';
 import { createOpenStreams, type EventStream, STREAM_LIMIT_MS } from '../open-streams.js';
-import { hasRole, OPERATORS } from '../permissions.js';
+import { hasRole, noSuchItem, OPERATORS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { streamedText } from '../streamed-text.js';
 import { text } from '../text.js';
@@ -24,6 +26,12 @@ const HEADERS = { 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering'
 /** The stream has a limit of its own, and a HEAD of it would never end. */
 const OPTIONS = { handlerTimeout: STREAM_LIMIT_MS + 60_000, exposeHeadRoute: false, config: { isStream: true } };
 
+/** A submission is an item, and is followed as one. */
+const FOLLOWED = [
+  { kind: 'items', pipeline: null, summary: 'What happens to an item, as it happens' },
+  { kind: 'submissions', pipeline: 'submission', summary: 'What happens to a submission, as it happens' },
+] as const;
+
 type Deps = ReaderDeps & { logger: Logger } & Pick<ApiDeps, 'pool'> & Pick<ApiSettings, 'limits'>;
 
 export function addEventRoutes(app: App, deps: Deps): void {
@@ -31,38 +39,40 @@ export function addEventRoutes(app: App, deps: Deps): void {
   const streams = createOpenStreams(app, deps.limits);
   app.addHook('preClose', () => hub.close());
 
-  app.get(
-    '/api/v1/items/:id/events',
-    {
-      ...OPTIONS,
-      schema: {
-        tags: TAGS,
-        summary: 'What happens to an item, as it happens',
-        description:
-          '`snapshot` first: the item as `GET /api/v1/items/{id}` shows it. Then `move` for each change, whose id is the version of the item, and `inflight` at most once a second while something runs. With `Last-Event-ID` the moves that were missed come before the snapshot.',
-        params: ItemParams,
-        headers: z.looseObject({
-          'last-event-id': z
-            .string()
-            .regex(/^\d{1,9}$/, 'must be a version')
-            .optional(),
-        }),
-        response: { 200: streamedText(MEDIA, 'Server-sent events'), ...problems(404) },
+  for (const { kind, pipeline, summary } of FOLLOWED) {
+    app.get(
+      `/api/v1/${kind}/:id/events`,
+      {
+        ...OPTIONS,
+        schema: {
+          tags: TAGS,
+          summary,
+          description:
+            '`snapshot` first: the item as `GET /api/v1/items/{id}` shows it. Then `move` for each change, whose id is the version of the item, and `inflight` at most once a second while something runs. With `Last-Event-ID` the moves that were missed come before the snapshot.',
+          params: ItemParams,
+          headers: z.looseObject({
+            'last-event-id': z
+              .string()
+              .regex(/^\d{1,9}$/, 'must be a version')
+              .optional(),
+          }),
+          response: { 200: streamedText(MEDIA, 'Server-sent events'), ...problems(404) },
+        },
       },
-    },
-    async (request, reply) => {
-      const caller = callerOf(request);
-      const { id } = await findVisible(deps, caller, request.params.id);
-      const last = request.headers['last-event-id'];
-      const stream = streams.open(caller.sub);
-      await orClose(stream, async () => {
-        const missed = last === undefined ? [] : await listMoves(deps.prisma, id, Number(last), MISSED_MOVES);
-        const snapshot = await answerFor(deps, caller, id);
-        followItem(stream, { hub, prisma: deps.prisma, log: request.log, missed, snapshot });
-      });
-      return reply.type(MEDIA).headers(HEADERS).send(stream.readable);
-    },
-  );
+      async (request, reply) => {
+        const caller = callerOf(request);
+        const { id } = await findFollowed(deps, caller, request.params.id, pipeline);
+        const last = request.headers['last-event-id'];
+        const stream = streams.open(caller.sub);
+        await orClose(stream, async () => {
+          const missed = last === undefined ? [] : await listMoves(deps.prisma, id, Number(last), MISSED_MOVES);
+          const snapshot = await answerFor(deps, caller, id);
+          followItem(stream, { hub, prisma: deps.prisma, log: request.log, missed, snapshot });
+        });
+        return reply.type(MEDIA).headers(HEADERS).send(stream.readable);
+      },
+    );
+  }
 
   app.get(
     '/api/v1/events',
@@ -104,6 +114,13 @@ export function addEventRoutes(app: App, deps: Deps): void {
       return reply.type(MEDIA).headers(HEADERS).send(stream.readable);
     },
   );
+}
+
+/** An item of another pipeline is none of these. */
+async function findFollowed(deps: Deps, caller: Caller, id: string, pipeline: string | null): Promise<ItemHead> {
+  const head = await findVisible(deps, caller, id);
+  if (pipeline !== null && head.pipeline !== pipeline) throw noSuchItem(id);
+  return head;
 }
 
 /** A stream whose beginning fails is answered as any other error, and counts as open no longer. */

@@ -5,7 +5,7 @@ import type { ApiDeps, App } from '../app.js';
 import { problems } from '../problem.js';
 import { text } from '../text.js';
 
-const Figures = z.object({
+export const HourFigures = z.object({
   received: z.int(),
   finished: z.int(),
   failed: z.int(),
@@ -17,11 +17,11 @@ const Figures = z.object({
 const Answer = z.object({
   pipeline: z.string(),
   hours: z
-    .array(z.object({ hour: z.iso.datetime(), figures: Figures.nullable() }))
+    .array(z.object({ hour: z.iso.datetime(), figures: HourFigures.nullable() }))
     .length(48)
     .describe('Newest first, the present one included; null: nobody computed it'),
   days: z
-    .array(z.object({ day: z.iso.date(), figures: Figures }))
+    .array(z.object({ day: z.iso.date(), figures: HourFigures }))
     .describe('Hours older than they are kept for, added up by day in UTC; newest first'),
 });
 
@@ -57,16 +57,23 @@ export function addHourlyMetricsRoute(app: App, { pool, pipelines }: Deps): void
   );
 }
 
-function hoursBack(now: Date): string[] {
+export function hoursBack(now: Date, count = HOURS): string[] {
   const present = Math.floor(now.getTime() / HOUR_MS);
-  return Array.from({ length: HOURS }, (_, n) => new Date((present - n) * HOUR_MS).toISOString());
+  return Array.from({ length: count }, (_, n) => new Date((present - n) * HOUR_MS).toISOString());
 }
 
-function figuresOf(bucket: Bucket | undefined): z.output<typeof Figures> | null {
+export function figuresOf(bucket: Bucket | undefined): z.output<typeof HourFigures> | null {
   return bucket ? figuresIn(bucket) : null;
 }
 
-function figuresIn({ received, finished, failed, timedOut, byClass, durationMs }: Bucket): z.output<typeof Figures> {
+function figuresIn({
+  received,
+  finished,
+  failed,
+  timedOut,
+  byClass,
+  durationMs,
+}: Bucket): z.output<typeof HourFigures> {
   const ended = finished + failed;
   const averageDurationMs = ended === 0 ? null : Math.round(durationMs / ended);
   return { received, finished, failed, timedOut, byClass, averageDurationMs };

@@ -7,19 +7,12 @@ import { readFigures } from '../../db/figures.js';
 import { listPauses, type Pause, pausePipeline, resumePipeline } from '../../db/pipeline-pause.js';
 import { callerOf } from '../access.js';
 import type { ApiDeps, App } from '../app.js';
+import { DEFAULT_PAUSE_MS, PauseAnswer, pauseAnswer, PauseBody } from '../pause-answer.js';
 import { actorOf, OPERATORS } from '../permissions.js';
 import { problems } from '../problem.js';
-import { spanField } from '../span-field.js';
 import { text } from '../text.js';
 
 const TAGS = ['pipelines'];
-
-const Time = z.iso.datetime();
-
-/** An hour: long enough to mend something, short enough that a forgotten pause is not found out the next day. */
-const DEFAULT_PAUSE_MS = msOf('1h');
-
-const PauseAnswer = z.object({ until: Time, reason: z.string(), setBy: z.string(), setAt: Time });
 
 const PipelineAnswer = z.object({
   name: z.string(),
@@ -71,10 +64,7 @@ export function addPipelineRoutes(app: App, deps: Deps): void {
         tags: TAGS,
         summary: 'Pause a pipeline for a while: what runs ends, nothing else begins',
         params: PipelineParams,
-        body: z.strictObject({
-          for: spanField('24h').optional().describe('How long, such as 90s, 15m or 2h; an hour by default'),
-          reason: text(2_000),
-        }),
+        body: PauseBody,
         response: { 200: z.object({ name: z.string(), paused: PauseAnswer }), ...problems(404, 409, 413, 415) },
       },
     },
@@ -154,8 +144,4 @@ function kindOf(row: StateRow): 'does' | 'awaits' | 'rests' | 'ends' {
   if (isDoes(row)) return 'does';
   if (isAwaits(row)) return 'awaits';
   return isRests(row) ? 'rests' : 'ends';
-}
-
-function pauseAnswer({ until, reason, setBy, setAt }: Pause): z.output<typeof PauseAnswer> {
-  return { until: until.toISOString(), reason, setBy, setAt: setAt.toISOString() };
 }

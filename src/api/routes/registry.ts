@@ -50,6 +50,15 @@ const Skill = Version.omit({ publishedAt: true })
     skillName: z.string().describe('As it was submitted; its name here has the owner behind it where that was taken'),
     publishedAt: Time.describe('Its first version'),
     updatedAt: Time.describe('Its newest version'),
+    facts: z
+      .object({
+        stars: z.int().nullable(),
+        downloads: z.int().nullable().describe('Of its packages, in the last month'),
+        lastCommitAt: Time.nullable(),
+        knownAt: Time.describe('When this was asked'),
+      })
+      .nullable()
+      .describe('What others say of it, where enrichment is on; what is not known is null'),
   })
   .meta({ id: 'Skill', description: 'A published skill, with its newest version' });
 
@@ -162,8 +171,17 @@ export function addRegistryRoutes(app: App, { pool }: Deps): void {
   }
 }
 
-function skillAnswer({ publishedAt, updatedAt, ...skill }: RegisteredSkill): z.output<typeof Skill> {
-  return { ...skill, publishedAt: publishedAt.toISOString(), updatedAt: updatedAt.toISOString() };
+function skillAnswer({ publishedAt, updatedAt, facts, ...skill }: RegisteredSkill): z.output<typeof Skill> {
+  return {
+    ...skill,
+    publishedAt: publishedAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    facts: facts && {
+      ...facts,
+      lastCommitAt: facts.lastCommitAt && new Date(facts.lastCommitAt).toISOString(),
+      knownAt: new Date(facts.knownAt).toISOString(),
+    },
+  };
 }
 
 /** The weak form of a tag, which a proxy may have made of it, names the same picture. */

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import {
+  isExactSubmissionFilter,
+  type ListedSubmission,
+  scanSubmissions,
+  type SubmissionFilter,
+} from '../../db/submission-list.js';
+import { callerOf } from '../access.js';
+import type { ApiDeps, App } from '../app.js';
+import type { Caller } from '../auth.js';
+import { cursorOf, positionIn } from '../cursor.js';
+import { hasRole, OPERATORS } from '../permissions.js';
+import { problems } from '../problem.js';
+import { text } from '../text.js';
+
+/** Rows one request looks at: some milliseconds. */
+const EXAMINED = 2_000;
+
+const Query = z.strictObject({
+  state: text(100).optional(),
+  owner: text(200).optional().describe('A user sees only their own, whatever is asked for'),
+  q: text(200).optional().describe('Part of a skill’s name or of its repository’s address'),
+  sort: z.enum(['newest', 'oldest']).default('newest'),
+  cursor: z.string().max(500).optional().describe('`nextCursor` of the page before'),
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+});
+
+const Time = z.iso.datetime();
+
+const Line = z.object({
+  id: z.uuid(),
+  owner: z.string(),
+  state: z.string(),
+  skillName: z.string(),
+  repoUrl: z.string(),
+  isVendor: z.boolean(),
+  score: z.number().nullable().describe('The judge’s; null: it was not judged'),
+  priority: z.int(),
+  createdAt: Time,
+  enteredAt: Time.describe('When it came to its present state'),
+  endedAt: Time.nullable(),
+  endReason: z.string().nullable(),
+});
+
+const Answer = z.object({
+  submissions: z.array(Line),
+  nextCursor: z
+    .string()
+    .nullable()
+    .describe('Where to go on. A page may be short, or empty, and yet have one: the work for one request is bounded'),
+});
+
+export function addSubmissionListRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>): void {
+  app.get(
+    '/api/v1/submissions',
+    {
+      schema: {
+        tags: ['submissions'],
+        summary: 'Submissions: an operator sees all, a user their own',
+        querystring: Query,
+        response: { 200: Answer, ...problems() },
+      },
+    },
+    async (request) => {
+      const { cursor, limit, ...asked } = request.query;
+      const behind = positionIn(cursor, asked, isUuid);
+      const filter = filterFor(callerOf(request), asked);
+      if (!filter) return { submissions: [], nextCursor: null };
+      const examine = isExactSubmissionFilter(filter) ? limit + 1 : EXAMINED;
+      const scan = await scanSubmissions(pool, filter, { sort: asked.sort, behind, examine, take: limit + 1 });
+      const submissions = scan.submissions.slice(0, limit);
+      // Past a full page go on behind its last; past a short one, behind the last row that was looked at.
+      const behindLooked = scan.examined >= examine ? scan.lastId : null;
+      const position = scan.submissions.length > limit ? submissions.at(-1)?.id : behindLooked;
+      return { submissions: submissions.map(lineOf), nextCursor: position ? cursorOf(position, asked) : null };
+    },
+  );
+}
+
+/** Null: nothing can fit. */
+function filterFor(caller: Caller, { state, owner, q }: SubmissionFilter): SubmissionFilter | null {
+  if (hasRole(caller, ...OPERATORS)) return { state, owner, q };
+  return owner === undefined || owner === caller.sub ? { state, owner: caller.sub, q } : null;
+}
+
+function lineOf({ createdAt, enteredAt, endedAt, ...line }: ListedSubmission): z.output<typeof Line> {
+  return {
+    ...line,
+    createdAt: createdAt.toISOString(),
+    enteredAt: enteredAt.toISOString(),
+    endedAt: endedAt?.toISOString() ?? null,
+  };
+}
+
+function isUuid(position: string): boolean {
+  return z.uuid().safeParse(position).success;
+}

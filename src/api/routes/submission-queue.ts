@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { diagnose, REASONS } from '../../core/diagnosis.js';
+import { AppError } from '../../core/errors.js';
+import { listPauses, type Pause, pausePipeline, resumePipeline } from '../../db/pipeline-pause.js';
+import { readHours } from '../../db/read-hourly-metrics.js';
+import { listStuck } from '../../db/stuck.js';
+import { countShelf, readTotals, SHELF_CAP } from '../../db/submission-queue.js';
+import type { StuckRow } from '../../db/stuck-facts.js';
+import { callerOf } from '../access.js';
+import type { ApiDeps, App } from '../app.js';
+import type { EngineHealth } from '../engine-health.js';
+import { pipelineOf } from '../item-reader.js';
+import { DEFAULT_PAUSE_MS, PauseAnswer, pauseAnswer, PauseBody } from '../pause-answer.js';
+import { actorOf } from '../permissions.js';
+import { problems } from '../problem.js';
+import { figuresOf, HourFigures, hoursBack } from './hourly-metrics.js';
+
+const TAGS = ['submissions'];
+const PIPELINE = 'submission';
+const STUCK_SHOWN = 50;
+const HOURS = 24;
+
+const Time = z.iso.datetime();
+
+const Stuck = z.object({
+  id: z.uuid(),
+  owner: z.string(),
+  state: z.string(),
+  since: Time.describe('Its last sign of life'),
+  rescues: z.int(),
+  diagnosis: z.object({
+    reason: z.enum(REASONS),
+    sentence: z.string(),
+    nextAction: z.string(),
+    nextAt: Time.nullable(),
+  }),
+});
+
+const Status = z.object({
+  health: z.enum(['ok', 'degraded']),
+  why: z.array(z.string()).describe('What degrades it'),
+  paused: PauseAnswer.nullable(),
+  throughput: z
+    .object({ totalReceived: z.int(), totalFinished: z.int(), totalFailed: z.int(), totalTimedOut: z.int() })
+    .describe('Since the first day that is kept'),
+  recentHours: z
+    .array(z.object({ hour: Time, figures: HourFigures.nullable() }))
+    .length(HOURS)
+    .describe('Newest first, the present one included; null: nobody computed it'),
+  stuck: z.object({
+    items: z.array(Stuck).describe('Those first that stopped longest ago'),
+    capped: z.boolean().describe('There may be more'),
+  }),
+  failedShelf: z
+    .object({
+      count: z.int(),
+      parked: z.int(),
+      poison: z.int(),
+      exhausted: z.int(),
+      capped: z.boolean().describe(`Each is counted up to ${String(SHELF_CAP)}`),
+    })
+    .describe('What recovery gave up; verdicts are no failures'),
+});
+
+const Paused = z.object({ paused: PauseAnswer.nullable() });
+
+type Deps = Pick<ApiDeps, 'pool' | 'pipelines' | 'sweeps'> & { engineHealth: EngineHealth };
+
+export function addSubmissionQueueRoutes(app: App, deps: Deps): void {
+  const { pool } = deps;
+
+  app.get(
+    '/api/v1/admin/queue/status',
+    {
+      config: { access: ['viewer', 'admin'] },
+      schema: {
+        tags: TAGS,
+        summary: 'How the queue of submissions is: health, pause, throughput, what is stuck and what was given up',
+        response: { 200: Status, ...problems(409) },
+      },
+    },
+    () => statusOf(deps),
+  );
+
+  app.post(
+    '/api/v1/admin/queue/pause',
+    {
+      config: { access: ['admin'] },
+      schema: {
+        tags: TAGS,
+        summary: 'Pause the queue for a while: what runs ends, nothing else begins',
+        body: PauseBody,
+        response: { 200: Paused, ...problems(409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const { for: forMs = DEFAULT_PAUSE_MS, reason } = request.body;
+      await pausePipeline(pool, { pipeline: PIPELINE, actor: actorOf(callerOf(request)), reason, forMs });
+      const pause = await findPause(deps);
+      return { paused: pause && pauseAnswer(pause) };
+    },
+  );
+
+  app.delete(
+    '/api/v1/admin/queue/pause',
+    {
+      config: { access: ['admin'] },
+      schema: {
+        tags: TAGS,
+        summary: 'Resume the queue: what waits goes on',
+        response: { 200: Paused, ...problems(409) },
+      },
+    },
+    async (request) => {
+      if (await resumePipeline(pool, { pipeline: PIPELINE, actor: actorOf(callerOf(request)) }))
+        return { paused: null };
+      throw new AppError('state_conflict', 'the queue is not paused');
+    },
+  );
+}
+
+async function statusOf(deps: Deps): Promise<z.output<typeof Status>> {
+  const { pool } = deps;
+  const pipeline = pipelineOf(deps, PIPELINE);
+  const [pause, totals, hours, stuck, shelf, late, engineIsThere] = await Promise.all([
+    findPause(deps),
+    readTotals(pool, pipeline),
+    readHours(pool, PIPELINE),
+    listStuck(pool, pipeline, STUCK_SHOWN + 1),
+    countShelf(pool, pipeline),
+    deps.sweeps?.late() ?? [],
+    deps.engineHealth.isThere(),
+  ]);
+  const why = [
+    ...(pause ? [`it is paused until ${pause.until.toISOString()}: ${pause.reason}`] : []),
+    ...(engineIsThere ? [] : ['Temporal does not answer']),
+    ...late.filter((each) => each.pipeline === PIPELINE).map(({ sentence }) => sentence),
+    ...(stuck.length > 0 ? ['submissions are stuck'] : []),
+  ];
+  const isFull = Object.values(shelf).some((count) => count >= SHELF_CAP);
+  return {
+    health: why.length === 0 ? 'ok' : 'degraded',
+    why,
+    paused: pause ? pauseAnswer(pause) : null,
+    throughput: {
+      totalReceived: totals.received,
+      totalFinished: totals.finished,
+      totalFailed: totals.failed,
+      totalTimedOut: totals.timedOut,
+    },
+    recentHours: hoursBack(new Date(), HOURS).map((hour) => ({
+      hour,
+      figures: figuresOf(hours.find(({ at }) => at === hour)),
+    })),
+    stuck: {
+      items: stuck.slice(0, STUCK_SHOWN).map((row) => stuckAnswer(row, deps, engineIsThere)),
+      capped: stuck.length > STUCK_SHOWN,
+    },
+    failedShelf: { ...shelf, count: shelf.parked + shelf.poison + shelf.exhausted, capped: isFull },
+  };
+}
+
+async function findPause({ pool }: Deps): Promise<Pause | null> {
+  return (await listPauses(pool)).find((each) => each.pipeline === PIPELINE) ?? null;
+}
+
+function stuckAnswer({ id, owner, facts }: StuckRow, deps: Deps, engineIsThere: boolean): z.output<typeof Stuck> {
+  const engine = engineIsThere ? {} : ({ engine: 'unknown' } as const);
+  const { reason, sentence, nextAction, nextAt } = diagnose({
+    ...facts,
+    pipeline: pipelineOf(deps, PIPELINE),
+    ...engine,
+  });
+  const { state, beatAt, rescues } = facts.item;
+  return {
+    ...{ id, owner, state, rescues, since: beatAt.toISOString() },
+    diagnosis: { reason, sentence, nextAction, nextAt: nextAt?.toISOString() ?? null },
+  };
+}
