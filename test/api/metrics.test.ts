@@ -116,7 +116,7 @@ describe('metrics', () => {
 
     const series = seriesOf((await own.call({ url: '/metrics', as: VIEWER })).body);
 
-    const depths = [...series].filter(([name]) => name.startsWith('unstuck_queue_depth'));
+    const depths = [...series].filter(([name]) => name.startsWith('unstuck_queue_depth{pipeline="canary"'));
     expect(Object.fromEntries(depths)).toEqual({
       'unstuck_queue_depth{pipeline="canary",stage="first"}': 1,
       'unstuck_queue_depth{pipeline="canary",stage="second"}': 1,
