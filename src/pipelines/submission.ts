@@ -45,7 +45,8 @@ export const submission = definePipeline({
         stage('scanTier1', {
           // Three retries: a scan that times out may have met a busy machine.
           tries: 4,
-          within: '10s',
+          // A worker scans one skill at a time, and a hundred may wait for their turn; a scan itself ends by its own limit.
+          within: '2m',
           backoff: { first: '30s', max: '2m' },
           spent: { move: 'TIER1_FAILED', trigger: 'tier1-timeout' },
         }),

@@ -3,7 +3,7 @@ import type { SkillScanner } from '../../ports/skill-scanner.js';
 import { type ScannerChild, startScannerChild } from './scanner-child.js';
 
 export interface SkillScannerOptions {
-  /** Thirty times what a scan should take: only a hostile file, or a machine on its knees, gets there. */
+  /** Twenty times what a scan should take: only a hostile file, or a machine on its knees, gets there. */
   timeoutMs?: number;
   /** Of the whole scanning process. A scan of the largest skill allowed stays under a third of it. */
   maxBytes?: number;
@@ -18,7 +18,7 @@ export interface ClosableSkillScanner extends SkillScanner {
 /** Scans in a process of its own, kept warm between scans, killed when a scan hangs, swells or is called off, and replaced.
  *  Not a thread: a thread can't be ended in the middle of native code. One scan at a time; a second waits. */
 export function createSkillScanner({
-  timeoutMs = 15_000,
+  timeoutMs = 10_000,
   maxBytes = 1_024 ** 3,
 }: SkillScannerOptions = {}): ClosableSkillScanner {
   let child: Promise<ScannerChild> | undefined;
