@@ -34,6 +34,7 @@ import { addReceiptRoutes } from './routes/receipts.js';
 import { addRegistryRoutes } from './routes/registry.js';
 import { addScheduleRoutes } from './routes/schedules.js';
 import { addStatusRoute } from './routes/status.js';
+import { addSubmissionBulkRoute } from './routes/submission-bulk.js';
 import { addSubmissionListRoute } from './routes/submission-list.js';
 import { addSubmissionPositionsRoute } from './routes/submission-positions.js';
 import { addSubmissionQueueRoutes } from './routes/submission-queue.js';
@@ -149,7 +150,9 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addItemListRoute(app, reader);
   addItemRoutes(app, reader);
   addItemActionRoutes(app, reader);
-  addSubmissionRoutes(app, { ...reader, submission: settings.submission, sendsMail: settings.sendsMail });
+  const submitting = { ...reader, submission: settings.submission, sendsMail: settings.sendsMail };
+  addSubmissionRoutes(app, submitting);
+  addSubmissionBulkRoute(app, submitting);
   addSubmissionReviewRoutes(app, reader);
   addEventRoutes(app, { ...reader, logger: deps.logger, limits: settings.limits });
   addPipelineRoutes(app, deps);

@@ -5,7 +5,11 @@ import { rejectionAnswer } from './routes/status.js';
 import { SubmissionAnswer } from './submission-schema.js';
 
 /** What the owner and the operator see of a submission. */
-export function submissionAnswer(item: ItemAnswer, record: SubmissionRecord, told: Told): SubmissionAnswer {
+export function submissionAnswer(
+  item: ItemAnswer,
+  record: SubmissionRecord,
+  told: Told,
+): Omit<SubmissionAnswer, 'queue'> {
   const { timeline, timelineTruncated, ...rest } = item;
   const { repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published } = record;
   return {

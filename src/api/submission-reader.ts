@@ -1,4 +1,6 @@
+import { estimateOf } from '../core/queue-estimate.js';
 import { toldOf } from '../core/submission-status.js';
+import { findPosition, readThroughput } from '../db/submission-queue.js';
 import { findStatus } from '../db/submission-status.js';
 import { findSubmissionRecord } from '../db/submission-view.js';
 import type { Caller } from './auth.js';
@@ -10,7 +12,18 @@ import type { SubmissionAnswer } from './submission-schema.js';
 /** The whole answer to a caller who may see the submission. */
 export async function answerForSubmission(deps: ReaderDeps, caller: Caller, id: string): Promise<SubmissionAnswer> {
   const item = await answerFor(deps, caller, id);
-  const [record, status] = await Promise.all([findSubmissionRecord(deps.pool, id), findStatus(deps.pool, id)]);
+  const [record, status, queue] = await Promise.all([
+    findSubmissionRecord(deps.pool, id),
+    findStatus(deps.pool, id),
+    item.live ? placeOf(deps, id) : null,
+  ]);
   if (!record || !status) throw noSuchItem(id);
-  return submissionAnswer(item, record, toldOf(status));
+  return { ...submissionAnswer(item, record, toldOf(status)), queue };
+}
+
+async function placeOf({ pool, pipelines }: ReaderDeps, id: string): Promise<SubmissionAnswer['queue']> {
+  const pipeline = pipelines['submission'];
+  const position = pipeline ? await findPosition(pool, pipeline, id) : null;
+  if (!pipeline || position === null) return null;
+  return { position, estimate: estimateOf(position, await readThroughput(pool, pipeline)) };
 }

@@ -10,6 +10,11 @@ import { text } from './text.js';
 const Time = z.iso.datetime();
 const KINDS = Object.keys(PRIVILEGES) as [PrivilegeKind, ...PrivilegeKind[]];
 
+/** How long it may take until a submission has ended. */
+export const EstimateAnswer = z
+  .object({ seconds: z.int().nullable(), why: z.string().nullable().describe('Why it is not known') })
+  .describe('Until it has ended, if all goes on as in the last 6 hours');
+
 export const SubmissionBody = z.strictObject({
   repoUrl: text(500).describe('Such as https://github.com/owner/repository'),
   skillName: text(64).describe('The name of its folder, or the one in its front matter'),
@@ -115,6 +120,10 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
       .describe('Every attempt that has ended, oldest first'),
     historyTruncated: z.boolean().describe('History and timings are the latest 200 lines, and there are more'),
     why: RejectionAnswer.nullable().describe('Null: it was not rejected'),
+    queue: z
+      .object({ position: z.int().min(1), estimate: EstimateAnswer })
+      .nullable()
+      .describe('Its place over priority and then age; null: it waits for a person, is parked or has ended'),
     nextAction: z.string().describe('What happens by itself, or what somebody must do'),
   })
   .meta({ id: 'Submission' });

@@ -98,6 +98,7 @@ describe('the OpenAPI document', () => {
       'post /api/v1/schedules/{id}/resume',
       'post /api/v1/schedules/{id}/trigger',
       'post /api/v1/submissions',
+      'post /api/v1/submissions/bulk',
     ]);
   });
 
@@ -148,6 +149,7 @@ describe('the OpenAPI document', () => {
       '/api/v1/canaries',
       '/api/v1/items/{id}/decisions',
       '/api/v1/submissions',
+      '/api/v1/submissions/bulk',
       '/api/v1/admin/submissions/{id}/escalate',
       '/api/v1/admin/submissions/{id}/approve',
       '/api/v1/admin/submissions/{id}/reject',

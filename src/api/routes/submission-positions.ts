@@ -6,6 +6,7 @@ import type { ApiDeps, App } from '../app.js';
 import { pipelineOf } from '../item-reader.js';
 import { hasRole, OPERATORS } from '../permissions.js';
 import { problems } from '../problem.js';
+import { EstimateAnswer } from '../submission-schema.js';
 
 /** As many as anybody reads. */
 const SHOWN = 100;
@@ -21,9 +22,7 @@ const Answer = z.object({
         priority: z.int(),
         createdAt: z.iso.datetime(),
         position: z.int().min(1).describe('From 1, over priority and then age'),
-        estimate: z
-          .object({ seconds: z.int().nullable(), why: z.string().nullable().describe('Why it is not known') })
-          .describe('Until it has ended, if all goes on as in the last 6 hours'),
+        estimate: EstimateAnswer,
       }),
     )
     .describe(`The first ${String(SHOWN)} of the caller’s own; for operators, of all`),
