@@ -144,7 +144,7 @@ export function rescuedState(pipeline: Pipeline, state: string): string {
 /** The states a person may begin a retry from: the start, and those that a run drives. Not one that begins with a fan-out,
  *  for a new visit has no units and would pass it by; not one that may be full, for a retry can't wait: it begins before. */
 export function retryStates(pipeline: Pipeline): string[] {
-  return stateNamesOf(pipeline).filter((state) => {
+  return (pipeline.retries ?? stateNamesOf(pipeline)).filter((state) => {
     const row = rowOf(pipeline, state);
     if (state === pipeline.start) return true;
     return isDriven(row) && !isLimited(row) && !stagesIn(row)[0]?.fanOut;

@@ -77,6 +77,8 @@ export interface Pipeline<Name extends string = string, S = States> {
     resumesAt?: string;
   };
   cancelled: string;
+  /** The states that a person may begin anew from; without it, the start and all that a run drives. */
+  retries?: readonly string[];
   /** When a storm of failures holds its stages; laid over every table by the settings, without it nothing does. */
   breaker?: BreakerSettings;
   /** Whom an item's end concerns besides its owner: the mail address, if there is one, in this column of the domain's own row. */
@@ -91,6 +93,7 @@ type StateNames<S> = keyof S & string;
 interface Table<Name extends string, S> extends Pipeline<Name, S> {
   start: StateNames<S>;
   cancelled: StateNames<S>;
+  retries?: readonly StateNames<S>[];
   rescue: Omit<Pipeline['rescue'], 'exhausted' | 'resumesAt'> & {
     exhausted: StateNames<S> | ({ other: StateNames<S> } & Partial<Record<ErrorClass, StateNames<S>>>);
     resumesAt?: StateNames<S>;

@@ -8,6 +8,7 @@ import {
   isEnd,
   isLimited,
   rescuedState,
+  retryStates,
   stagesIn,
   stateNamesOf,
 } from './machine.js';
@@ -24,6 +25,7 @@ export function assertSoundTable(pipeline: Pipeline): void {
     ...unfedFanOuts(pipeline),
     ...wrongClaims(pipeline),
     ...wrongEntrances(pipeline),
+    ...wrongRetries(pipeline),
     ...crowdedStates(pipeline),
     ...loops(pipeline),
     ...deadEnds(pipeline),
@@ -111,6 +113,13 @@ function wrongClaims(pipeline: Pipeline): string[] {
     if (!target || (stagesIn(target)[0] && !stagesIn(target)[0]?.fanOut)) return [];
     return [`'${state}' is left by a claim, but '${String(claimed)}' begins with no stage that could make it`];
   });
+}
+
+/** A state that nobody can begin in would be offered in vain. */
+function wrongRetries(pipeline: Pipeline): string[] {
+  const possible = retryStates({ ...pipeline, retries: stateNamesOf(pipeline) });
+  const wrong = (pipeline.retries ?? []).filter((state) => !possible.includes(state));
+  return wrong.map((state) => `work can't begin anew in '${state}', which 'retries' names`);
 }
 
 function wrongEntrances(pipeline: Pipeline): string[] {

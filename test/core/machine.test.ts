@@ -246,6 +246,13 @@ describe('a retry begins a new visit', () => {
     expect(retryStates(conversation)).toEqual(['active']);
   });
 
+  it('not where the table does not offer it', () => {
+    expect(retryStates({ ...straight, retries: ['READING'] })).toEqual(['READING']);
+    expect(isLegalMove({ ...straight, retries: ['READING'] }, { from: 'CHECKING', to: 'WRITING', via: 'retry' })).toBe(
+      false,
+    );
+  });
+
   it('from any live state, and from a final one that can be reopened', () => {
     expect(isLegalMove(reopened, { from: 'WORKING', to: 'FINISHING', via: 'retry' })).toBe(true);
     expect(isLegalMove(reopened, { from: 'FAILED', to: 'FINISHING', via: 'retry' })).toBe(true);

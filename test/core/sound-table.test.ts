@@ -179,6 +179,13 @@ describe('a way that leads nowhere or comes back is refused', () => {
   });
 });
 
+describe('a state to begin anew from is refused', () => {
+  it('that ends, for nothing would begin', () => {
+    expectRefused(tableWith({}, { retries: ['FIRST', 'DONE'] }), "work can't begin anew in 'DONE'");
+    expect(() => assertSoundTable(tableWith({}, { retries: ['FIRST'] }))).not.toThrow();
+  });
+});
+
 describe('a stage is refused', () => {
   it('that stands in two states, or twice in one: its tasks would be one', () => {
     const again = { does: work('first'), then: { done: 'DONE' } };
