@@ -53,5 +53,5 @@ function assertPlain({ kind, isPlain }: TreeEntry, path: string, seen: Set<strin
 }
 
 function tooMany(): Error {
-  return refusal('skillPath', `leads to more than ${String(MAX_FILES)} files; a skill has no more`);
+  return refusal('skillPath', `leads to more than ${String(MAX_FILES)} files; remove what the skill does not need`);
 }

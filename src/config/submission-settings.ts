@@ -30,6 +30,8 @@ export const submissionSettings = {
   SUBMISSION_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
   SUBMISSION_ALLOW_LOCAL: oneOf('true', 'false').default('false'),
   SUBMISSION_TEMP_DIR: z.string().optional(),
+  // No more than what the stage may take, less the time that a slow database needs.
+  SUBMISSION_FETCH_TIMEOUT_MS: whole(1_000, 60_000).default(60_000),
 };
 
 type Given = z.output<z.ZodObject<typeof submissionSettings>>;
@@ -42,6 +44,7 @@ export function submissionOf(given: Given, projectRoot: string) {
       allowLocal: given.SUBMISSION_ALLOW_LOCAL === 'true',
     },
     vendors: given.SUBMISSION_VENDORS,
+    fetchTimeoutMs: given.SUBMISSION_FETCH_TIMEOUT_MS,
     temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
   };
 }

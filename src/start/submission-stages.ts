@@ -12,7 +12,7 @@ import { judgeOf } from './judge.js';
 import type { StageParts } from './stages.js';
 
 export async function submissionStagesOf({ pool, config }: StageParts): Promise<Stages<typeof submission>> {
-  const { address, vendors, temporaryFolder } = config.submission;
+  const { address, vendors, fetchTimeoutMs, temporaryFolder } = config.submission;
   await mkdir(temporaryFolder, { recursive: true });
   return submissionStages({
     find: (id) => findSubmission(pool, id),
@@ -21,7 +21,7 @@ export async function submissionStagesOf({ pool, config }: StageParts): Promise<
     keepContent,
     publish: publishSkill,
     vendorOf: (repoUrl) => vendorIn(repoUrl, { ...address, vendors }),
-    source: createGitSkillSource({ ...address, temporaryFolder }),
+    source: createGitSkillSource({ ...address, temporaryFolder, timeoutMs: fetchTimeoutMs }),
     scanner: createSkillScanner(),
     judge: await judgeOf(config),
   });

@@ -3,25 +3,14 @@ import { type AnswerFormat, createOpenAICompatibleJudge } from '../../src/adapte
 import { goodSkill } from '../ports/judge-cases.js';
 import { PATIENT } from '../ports/judge-contract.js';
 import { modelJudgeContract } from './judge-model-contract.js';
-import { answerOf, API_KEY, saying, UNHURRIED_MS } from './judge-server.js';
+import { answerOf, API_KEY, completionOf, saying, UNHURRIED_MS } from './judge-server.js';
 import { type Receiver, startReceiver } from './receiver.js';
-
-const FINISH = { stop: 'stop', filter: 'content_filter', length: 'length' } as const;
-
-function envelope(content: string, ending: keyof typeof FINISH = 'stop'): string {
-  const message = { role: 'assistant', content };
-  return JSON.stringify({
-    id: 'x',
-    model: 'rules-v1',
-    choices: [{ index: 0, message, finish_reason: FINISH[ending] }],
-  });
-}
 
 modelJudgeContract({
   name: 'the OpenAI-compatible judge',
   create: (options) =>
     createOpenAICompatibleJudge({ ...options, model: 'gpt-sample', apiKey: API_KEY, answerFormat: 'json_schema' }),
-  envelope,
+  envelope: completionOf,
   keyHeader: 'authorization',
 });
 
@@ -29,7 +18,7 @@ describe('the OpenAI-compatible judge', () => {
   let server: Receiver;
   beforeAll(async () => {
     server = await startReceiver();
-    server.answer(saying(envelope(JSON.stringify(answerOf()))));
+    server.answer(saying(completionOf(JSON.stringify(answerOf()))));
   });
   afterAll(() => server.close());
 

@@ -30,6 +30,18 @@ export function answerOf(given: { concerns?: unknown[]; marks?: Record<string, u
   return { concerns: given.concerns ?? [], marks: { ...best, ...given.marks } };
 }
 
+const FINISH = { stop: 'stop', filter: 'content_filter', length: 'length' } as const;
+
+/** What an OpenAI-compatible server sends around what the model says. */
+export function completionOf(content: string, ending: keyof typeof FINISH = 'stop'): string {
+  const message = { role: 'assistant', content };
+  return JSON.stringify({
+    id: 'x',
+    model: 'rules-v1',
+    choices: [{ index: 0, message, finish_reason: FINISH[ending] }],
+  });
+}
+
 /** A mock of the real services, whose model gives full marks to whatever it is shown. */
 export async function startGenerousModel(): Promise<{ url: string; close(): Promise<void> }> {
   const mock = new LLMock({ port: 0, host: '127.0.0.1' });

@@ -8,9 +8,7 @@ import { type Installation, type PartName, startInstallation } from '../support/
 import { HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
 import { until } from '../support/until.js';
 import { type Caller, callerOf } from './caller.js';
-
-/** A machine that is busy with other tests scans slowly. */
-const SETTLED_WITHIN_MS = 90_000;
+import { submitterOf } from './submitter.js';
 
 const EMAIL = 'ada@example.org';
 
@@ -40,21 +38,11 @@ function repositoryOf(name: string, files: Readonly<Record<string, string>>): st
 }
 
 async function submit(repoUrl: string, email?: string): Promise<string> {
-  const { status, body } = await ada.post('/api/v1/submissions', { repoUrl, skillName: 'tidy-notes', email });
-  if (status !== 202) throw new Error(`answered ${String(status)}: ${JSON.stringify(body)}`);
-  return String(body['id']);
+  return submitterOf(ada).submit({ repoUrl, skillName: 'tidy-notes', email });
 }
 
-/** Its answer when it has ended; one that awaits a person, or stands still, says so. */
-async function ended(id: string): Promise<Record<string, unknown>> {
-  let seen: Record<string, unknown> = {};
-  const look = async () => {
-    seen = (await ada.get(`/api/v1/submissions/${id}`)).body;
-    return seen['live'] === false || seen['decision'] ? seen : null;
-  };
-  return until(`${id} has ended`, look, SETTLED_WITHIN_MS).catch((cause: unknown) => {
-    throw new Error(`it is in ${JSON.stringify(seen)}`, { cause });
-  });
+function ended(id: string): Promise<Record<string, unknown>> {
+  return submitterOf(ada).settled(id);
 }
 
 /** Kills the worker that is at the submission, in the middle: its row is locked, so that no stage can end meanwhile. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type HandMade, type Row, skillFile } from './repository.js';
+import { bombOf, commitGreet, type HandMade, type Row, skillFile } from './repository.js';
 import { openWorkshop } from './workshop.js';
 
 const workshop = await openWorkshop();
@@ -13,9 +13,7 @@ function withRows(rows: (repository: HandMade) => readonly Row[]): string {
   count += 1;
   const name = `hostile-${String(count)}`;
   const repository = workshop.repository(name);
-  const own = { mode: '100644', name: 'SKILL.md', id: repository.blob(skillFile('greet')) };
-  const greet = repository.tree([own, ...rows(repository)]);
-  repository.commit(repository.tree([{ mode: '40000', name: 'greet', id: greet }]));
+  commitGreet(repository, rows(repository));
   return name;
 }
 
@@ -120,16 +118,6 @@ describe("a skill's folder is refused, with the reason and the remedy,", () => {
     expect((await workshop.refused(bomb)).message).toMatch(/more than 500 files/);
   });
 });
-
-/** Nine folders of ten names each that all lead to the next: few objects, and more files than a disk holds. */
-function bombOf(made: HandMade): string {
-  let id = made.folderOf({ x: 'x' });
-  for (let level = 0; level < 9; level += 1) {
-    const below = id;
-    id = made.tree(Array.from({ length: 10 }, (_, n) => ({ mode: '40000', name: `d${String(n)}`, id: below })));
-  }
-  return id;
-}
 
 describe('what lies beside the skill', () => {
   it('does no harm: links, submodules, odd names, hooks, 10,000 files and folders without end', async () => {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { until } from '../../support/until.js';
 import { startGitServer } from './git-server.js';
-import { hugeBlob, skillFile } from './repository.js';
+import { commitGreet, hugeBlob } from './repository.js';
 import { openWorkshop, processesIn } from './workshop.js';
 
 const run = promisify(execFile);
@@ -95,11 +95,7 @@ describe('a file of a gigabyte', () => {
       // The server compresses it anew, as lightly as it can.
       const settings = [`allowFilter = ${allowFilter}`, '[pack]', 'compression = 1'];
       const repository = workshop.repository(`huge-${allowFilter}`, settings);
-      const greet = repository.tree([
-        { mode: '100644', name: 'SKILL.md', id: repository.blob(skillFile('greet')) },
-        { mode: '100644', name: 'zeros', id: hugeBlob(repository.folder, 2 ** 30) },
-      ]);
-      repository.commit(repository.tree([{ mode: '40000', name: 'greet', id: greet }]));
+      commitGreet(repository, [{ mode: '100644', name: 'zeros', id: hugeBlob(repository.folder, 2 ** 30) }]);
       const child = fetchInChild(`huge-${allowFilter}`);
       let told: { outcome: string; grownBytes: number } | undefined;
       child.once('message', (message) => (told = message as typeof told));

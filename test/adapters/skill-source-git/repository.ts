@@ -90,6 +90,27 @@ export function skillFile(name: string): string {
   return `---\nname: ${name}\ndescription: Shows how a skill is fetched.\n---\n\n# ${name}\n`;
 }
 
+/** A repository of one skill, `greet`, whose folder holds these rows besides its SKILL.md. */
+export function commitGreet(
+  repository: HandMade,
+  rows: readonly Row[],
+  skill: string | Buffer = skillFile('greet'),
+): void {
+  const own = { mode: '100644', name: 'SKILL.md', id: repository.blob(skill) };
+  const greet = repository.tree([own, ...rows]);
+  repository.commit(repository.tree([{ mode: '40000', name: 'greet', id: greet }]));
+}
+
+/** Nine folders of ten names each that all lead to the next: few objects, and more files than a disk holds. */
+export function bombOf(made: HandMade): string {
+  let id = made.folderOf({ x: 'x' });
+  for (let level = 0; level < 9; level += 1) {
+    const below = id;
+    id = made.tree(Array.from({ length: 10 }, (_, n) => ({ mode: '40000', name: `d${String(n)}`, id: below })));
+  }
+  return id;
+}
+
 /** A blob of nothing but zeros, put together from one compressed piece: making it the usual way takes ten times as long. */
 export function hugeBlob(folder: string, bytes: number): string {
   const piece = Buffer.alloc(2 ** 20);
