@@ -19,8 +19,8 @@ export const submission = definePipeline({
     triggers: { LLM_ERROR: 'judge-unavailable' },
   },
   cancelled: 'REJECTED',
-  // Not from a state that publishes: who begins there has passed by the scan and the judge.
-  retries: ['RECEIVED', 'TIER1_SCANNING', 'TIER2_SCANNING'],
+  // Not from a later one: who begins there has passed by the scan, or the judge.
+  retries: ['RECEIVED', 'TIER1_SCANNING'],
   // Whoever left an address with the submission gets the verdict.
   tells: { table: 'submissions', column: 'email' },
   states: {
