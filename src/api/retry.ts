@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { diagnose, type Diagnosis } from '../core/diagnosis.js';
 import { AppError } from '../core/errors.js';
 import { engineFactsOf, retryDecision, type RunLook } from '../core/retry.js';
-import { type Changed, type Request, rescueItem, retryItem } from '../db/control.js';
+import { assertRetryState, type Changed, type Request, rescueItem, retryItem } from '../db/control.js';
 import { findItemView, type ItemView } from '../db/item-view.js';
 import { firstStepOf } from '../db/items.js';
 import { lookAtRun } from './ask-engine.js';
@@ -21,11 +21,14 @@ export async function retry(
   const find = (name: string) => pipelineOf(deps, name);
   const view = await findItemView(deps.prisma, asked.itemId);
   if (!view) throw noSuchItem(asked.itemId);
-  if (from !== undefined || view.item.endedAt) {
+  if (from !== undefined && !view.item.endedAt) assertRetryState(find(view.item.pipeline), from);
+  // Whatever lives is left alone, also where somebody wants it to begin anew: it would be run twice by impatience.
+  const stopped = view.item.endedAt ? null : await diagnoseStopped(deps, view);
+  if (from !== undefined || stopped === null) {
     await follow(deps, log, view, await retryItem(deps.pool, find, { ...asked, ...(from && { from }) }));
   } else {
-    const { reason: stopped, sentence } = await diagnoseStopped(deps, view);
-    const rescue = { ...asked, seen: view.item.epoch, cause: { reason: stopped, sentence, seenAt: view.now } };
+    const { reason, sentence } = stopped;
+    const rescue = { ...asked, seen: view.item.epoch, cause: { reason, sentence, seenAt: view.now } };
     await follow(deps, log, view, await rescueItem(deps.pool, find, rescue));
   }
 }

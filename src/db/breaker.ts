@@ -131,7 +131,7 @@ export async function closeBreaker(
     [pipeline, errorClass, ...(wakeFrom === null ? [] : [wakeFrom])],
   );
   await transaction.query(
-    `UPDATE breakers SET state = 'closed', probing = false, closed_at = clock_timestamp() WHERE pipeline = $1 AND class = $2`,
+    `UPDATE breakers SET state = 'closed', probing = false, waiting = 0, closed_at = clock_timestamp() WHERE pipeline = $1 AND class = $2`,
     [pipeline, errorClass],
   );
   await raiseEvent(transaction, {

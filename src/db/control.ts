@@ -258,7 +258,7 @@ function otherDecision(id: string, cause?: unknown): AppError {
   return new AppError('idempotency_conflict', `${id} was used for another decision`, { cause });
 }
 
-function assertRetryState(pipeline: Pipeline, state: string): void {
+export function assertRetryState(pipeline: Pipeline, state: string): void {
   const known = retryStates(pipeline);
   if (known.includes(state)) return;
   throw new AppError('invalid_input', `work can't begin anew in '${state}'; use one of ${known.join(', ')}`, {

@@ -68,7 +68,7 @@ export async function summarizeReceipts(pool: pg.Pool, filter: ReceiptFilter): P
        percentile_cont(0.95) WITHIN GROUP (ORDER BY restart) AS "restartP95Ms"
      FROM (
        SELECT reason, extract(epoch FROM seen_at - last_sign_at)::float8 * 1000 AS detect,
-         extract(epoch FROM moving_at - acted_at)::float8 * 1000 AS restart
+         extract(epoch FROM moving_at - seen_at)::float8 * 1000 AS restart
        FROM receipts WHERE ${conditionsOf(filter, p).join(' AND ')}
      ) times
      GROUP BY GROUPING SETS ((), (reason)) ORDER BY grouping(reason) DESC, count(*) DESC, reason`,

@@ -143,9 +143,18 @@ describe('a retry without a state', () => {
 });
 
 describe('a retry from a state', () => {
-  it('begins a new visit there, also while the item runs', async () => {
+  it('is refused while the item lives', async () => {
     const { id } = await submit(api, ALICE);
     await claim(api, id, 'FIRST', 'first');
+    const response = await act(id, 'retry', { from: 'SECOND' });
+    expect(response.statusCode).toBe(409);
+    expect(response.json()).toMatchObject({ code: 'still_alive', diagnosis: { reason: 'running' } });
+    expect(await show(api, id)).toMatchObject({ state: 'FIRST', visit: 1, epoch: 1 });
+  });
+
+  it('begins a new visit there', async () => {
+    const id = await silentInSecond();
+    api.engine.status = { is: 'gone', how: 'terminated' };
     const response = await act(id, 'retry', { from: 'SECOND', reason: 'skip it' });
     expect(response.json()).toMatchObject({ state: 'SECOND', visit: 2, epoch: 2, inflight: [], rescue: { count: 0 } });
     expect(api.engine.ended).toEqual([{ pipeline: 'canary', itemId: id, epoch: 1 }]);

@@ -76,7 +76,7 @@ describe('npm run doctor', () => {
     });
     expect(finding('search attribute')).toMatchObject({ level: 'warning' });
     expect(finding('schedules')?.says).toBe(
-      'Temporal has no schedule sweep-canary, sweep-submission, retention; nobody sweeps or cleans up.',
+      'Temporal has no schedule sweep-canary, sweep-submission, retention, stats-refresh; nobody sweeps or cleans up.',
     );
     expect(finding('api')).toMatchObject({ level: 'warning', says: 'No API answers at http://127.0.0.1:9.' });
     expect(finding('migrations')).toMatchObject({ level: 'ok' });

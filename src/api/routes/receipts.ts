@@ -44,7 +44,7 @@ const Times = z.object({
     .describe('From the last sign of life until it was seen'),
   restartMs: z
     .object({ median: z.number().nullable(), p95: z.number().nullable() })
-    .describe('From the action until it moved again; null: nothing is known to have moved'),
+    .describe('From when it was seen until it moved again; null: nothing is known to have moved'),
 });
 
 type Deps = Pick<ApiDeps, 'pool'>;

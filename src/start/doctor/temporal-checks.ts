@@ -3,7 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { within } from '../../api/engine-health.js';
+import { livingPollers } from '../../core/living-pollers.js';
 import { schedulesOf } from '../../core/schedules.js';
+import { findPresence } from '../../db/worker-presence.js';
 import { PIPELINES } from '../../pipelines/registry.js';
 import { createTemporalSchedules } from '../../temporal/schedules.js';
 import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
@@ -16,9 +18,6 @@ const TEMPORAL = 'temporal';
 const NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
 const UNAUTHENTICATED = 16;
-
-/** A poll lasts a minute and is then made anew; one that is older was its worker's last. */
-const POLLED_WITHIN_MS = 75_000;
 
 /** Below what a check may take, so that the sentence is ours. */
 const ANSWER_WITHIN_MS = 4_000;
@@ -78,7 +77,7 @@ async function checkClock({ installation, temporal }: Patient): Promise<Finding>
     while (Date.now() - beforeMs < ANSWER_WITHIN_MS) {
       const pollers = await pollersOf(temporal, namespace, queue, KINDS.workflow);
       const ours = pollers.find((poller) => poller.identity === identity);
-      if (ours) return clockFinding('Temporal', { beforeMs, theirsMs: ours.polledAt, afterMs: Date.now() });
+      if (ours) return clockFinding('Temporal', { beforeMs, theirsMs: ours.seenAt.getTime(), afterMs: Date.now() });
       await pause(20);
     }
     return warning('The clock of Temporal could not be read.', 'Compare it by hand, or see that NTP sets it.');
@@ -114,13 +113,15 @@ async function checkSchedules({ config, temporal }: Patient): Promise<Finding> {
   return ok(`${String(found.length)} schedules are there: ${found.map(({ id }) => id).join(', ')}.`);
 }
 
-async function checkPolled({ installation, temporal }: Patient, pipeline: string): Promise<Finding> {
+async function checkPolled({ installation, pool, temporal }: Patient, pipeline: string): Promise<Finding> {
   const { namespace } = installation.temporal;
   const queue = taskQueueOf(pipeline);
   const polled = await Promise.all(
     Object.entries(KINDS).map(async ([kind, type]) => {
       const pollers = await pollersOf(temporal, namespace, queue, type);
-      return { kind, count: pollers.filter(({ polledAt }) => Date.now() - polledAt < POLLED_WITHIN_MS).length };
+      const ids = pollers.map(({ identity }) => identity);
+      const registered = pool ? await findPresence(pool, ids) : new Map<string, { isPresent: boolean }>();
+      return { kind, count: livingPollers(pollers, registered, new Date()) };
     }),
   );
   const missing = polled.filter(({ count }) => count === 0).map(({ kind }) => kind);
@@ -134,7 +135,7 @@ async function checkPolled({ installation, temporal }: Patient, pipeline: string
 
 interface Poller {
   identity: string;
-  polledAt: number;
+  seenAt: Date;
 }
 
 async function pollersOf(
@@ -150,6 +151,6 @@ async function pollersOf(
   });
   return (pollers ?? []).map(({ identity, lastAccessTime }) => ({
     identity: identity ?? '',
-    polledAt: Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6,
+    seenAt: new Date(Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6),
   }));
 }
