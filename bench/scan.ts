@@ -1,13 +1,17 @@
+import { createRulesJudge } from '../src/adapters/judge-rules.js';
 import { createSkillScanner } from '../src/adapters/skill-scanner/skill-scanner.js';
+import { verdictOf } from '../src/core/judgement.js';
+import { isBlocking } from '../src/core/skill-verdict.js';
 import type { ScanResult } from '../src/ports/skill-scanner.js';
 import { cpuMsOf } from './cpu.js';
-import { readSamples } from './scan-data.js';
-import { reportScans, type Scanned } from './scan-report.js';
+import { readSamples, type Sample } from './scan-data.js';
+import { type End, reportScans, type Scanned } from './scan-report.js';
 
 /** Scans of each skill, after one of each to warm up. */
 const REPEATS = 3;
 
-/** Recall by attack type, false positives and time of the deterministic scan, on labelled skills of others. */
+/** Recall by attack type, false positives and time of the deterministic scan, alone and with the built-in judge behind it, on
+ *  labelled skills of others. */
 export async function scan(): Promise<boolean> {
   const samples = readSamples();
   if (!samples) {
@@ -24,13 +28,22 @@ export async function scan(): Promise<boolean> {
     const before = cpuMsOf([pid]);
     for (const sample of samples) {
       const rounds = await scanRepeatedly(() => scanner.scan(sample.files, signal));
-      scans.push({ sample, ...rounds });
+      scans.push({ sample, ...rounds, end: await endOf(sample, rounds.findings, signal) });
     }
     cpuMs = (cpuMsOf([pid]) - before) / (samples.length * REPEATS);
   } finally {
     scanner.close();
   }
   return reportScans(scans, cpuMs);
+}
+
+const judge = createRulesJudge();
+
+/** Where a submission of it would end: what fails the scan is not judged. */
+async function endOf({ files }: Sample, findings: Scanned['findings'], signal: AbortSignal): Promise<End> {
+  if (findings.some(isBlocking)) return 'failed';
+  const skill = { files, contentHash: 'not asked for', commit: 'not asked for' };
+  return verdictOf(await judge.judge(skill, findings, signal));
 }
 
 async function scanRepeatedly(scanOnce: () => Promise<ScanResult>): Promise<Pick<Scanned, 'findings' | 'ms'>> {

@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util';
+import { runCommand } from '../audit/run-command.js';
+import { runLoad } from './load-run.js';
+import { linesOfLoad, loadFindings, partsOf } from './load-verdict.js';
+
+const { values } = parseArgs({
+  options: { items: { type: 'string', default: '1000' }, 'in-flight': { type: 'string', default: '40' } },
+});
+const items = Number(values.items);
+
+/** A thousand skills of local repositories, submitted over HTTP. Prints what was promised and measured of each part; exit code 1
+ *  if a submission was lost, done twice or ended elsewhere than it must. */
+runCommand({ SUBMISSION_ALLOW_LOCAL: 'true' }, async (installation, say) => {
+  const report = await runLoad(installation, { items, inFlight: Number(values['in-flight']), stallMs: 180_000, say });
+  const findings = loadFindings(report);
+  const passed = findings.length === 0;
+  const { perSecond, seconds, failedAttempts, rescues } = report;
+  return {
+    table: ['', ...linesOfLoad(report), ...findings.map((each) => `  ${each}`), passed ? 'passed' : 'FAILED'].join(
+      '\n',
+    ),
+    figures: { items, seconds, perSecond, failedAttempts, rescues, parts: partsOf(report), findings, passed },
+  };
+});
