@@ -218,6 +218,15 @@ describe('where skills may be submitted from', () => {
     expect(problemsOf({ SUBMISSION_VENDORS: 'open ai' })).toHaveLength(1);
   });
 
+  it("opens this machine's folders by itself only where everything runs on it for whoever sits there", () => {
+    const opens = (given: Record<string, string>) => loadConfig(given).submission.address.allowLocal;
+    expect(opens({})).toBe(true);
+    expect(opens({ SUBMISSION_ALLOW_LOCAL: 'false' })).toBe(false);
+    expect(opens({ HOST: '0.0.0.0' })).toBe(false);
+    expect(opens({ NODE_ENV: 'test' })).toBe(false);
+    expect(opens({ DATABASE_URL: 'postgresql://u:p@db.example.com/unstuck' })).toBe(false);
+  });
+
   it("opens this machine's folders to nobody but itself", () => {
     const SUBMISSION_ALLOW_LOCAL = 'true';
     expect(problemsOf({ SUBMISSION_ALLOW_LOCAL })).toEqual([]);

@@ -11,6 +11,8 @@ export interface Beats {
   report(progress: JsonObject): void;
   /** Whether this process ever let the heartbeat timeout pass without a beat: it was frozen, or its event loop was blocked. */
   wasSilent(): boolean;
+  /** Whether such a silence has only just ended: Temporal may have given the attempt up, and has had no time to say so. */
+  isWaking(): boolean;
   stop(): void;
 }
 
@@ -20,17 +22,21 @@ export function startBeats(input: StageInput): Beats {
   const context = Context.current();
   let latest: JsonObject | undefined;
   // A local activity has no heartbeat.
-  if (context.info.isLocal) return { report: () => undefined, wasSilent: () => false, stop: () => undefined };
+  if (context.info.isLocal)
+    return { report: () => undefined, wasSilent: () => false, isWaking: () => false, stop: () => undefined };
   const every = Math.min(BEAT_MS, input.beatsMs / BEATS_PER_TIMEOUT);
   let lastAt = performance.now();
   let longestMs = 0;
+  let wokeAt = -Infinity;
   const timer = setInterval(() => {
     look();
     lastAt = performance.now();
     context.heartbeat(latest);
   }, every);
   function look(): void {
-    longestMs = Math.max(longestMs, performance.now() - lastAt);
+    const now = performance.now();
+    if (now - lastAt >= input.beatsMs) wokeAt = now;
+    longestMs = Math.max(longestMs, now - lastAt);
   }
   return {
     report(progress) {
@@ -39,6 +45,10 @@ export function startBeats(input: StageInput): Beats {
     wasSilent() {
       look();
       return longestMs >= input.beatsMs;
+    },
+    isWaking() {
+      look();
+      return performance.now() - wokeAt < input.beatsMs;
     },
     stop() {
       clearInterval(timer);

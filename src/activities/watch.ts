@@ -76,6 +76,8 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     if (row.progressWithin) silence = setTimeout(abortSilent, msOf(row.progressWithin));
   }
   async function beatRow(): Promise<void> {
+    // The next claim must find the row as silent as we were: it may be on its way, and a fresh beat would say that all was well.
+    if (deps.beats.isWaking()) return;
     const latest = report;
     report = null;
     try {
@@ -115,6 +117,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
 
   /** A checkpoint spares the next attempt some work: where it can't be kept, this one goes on all the same. */
   async function keep(checkpoint: Json): Promise<void> {
+    if (deps.beats.isWaking()) return;
     try {
       if (await keepCheckpoint(deps.pool, claimed, checkpoint)) return;
     } catch (error) {

@@ -28,7 +28,7 @@ export const submissionSettings = {
   SUBMISSION_HOSTS: gitHosts.default(['github.com']),
   SUBMISSION_VENDORS: vendorNames.default([...VENDORS]),
   SUBMISSION_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
-  SUBMISSION_ALLOW_LOCAL: oneOf('true', 'false').default('false'),
+  SUBMISSION_ALLOW_LOCAL: oneOf('true', 'false').optional(),
   SUBMISSION_TEMP_DIR: z.string().optional(),
   // No more than what the stage may take, less the time that a slow database needs.
   SUBMISSION_FETCH_TIMEOUT_MS: whole(1_000, 60_000).default(60_000),
@@ -36,17 +36,25 @@ export const submissionSettings = {
 
 type Given = z.output<z.ZodObject<typeof submissionSettings>>;
 
-export function submissionOf(given: Given, projectRoot: string) {
+/** What folders of this machine depend on. */
+type GivenPlace = Given & { NODE_ENV: string; HOST: string; DATABASE_URL?: string | undefined };
+
+export function submissionOf(given: GivenPlace, projectRoot: string) {
   return {
     address: {
       hosts: given.SUBMISSION_HOSTS,
       allowPrivate: given.SUBMISSION_ALLOW_PRIVATE === 'true',
-      allowLocal: given.SUBMISSION_ALLOW_LOCAL === 'true',
+      allowLocal: given.SUBMISSION_ALLOW_LOCAL === undefined ? isTrial(given) : given.SUBMISSION_ALLOW_LOCAL === 'true',
     },
     vendors: given.SUBMISSION_VENDORS,
     fetchTimeoutMs: given.SUBMISSION_FETCH_TIMEOUT_MS,
     temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
   };
+}
+
+/** Everything on one machine, for whoever sits at it: there a folder of one's own may be tried. */
+function isTrial({ NODE_ENV, HOST, DATABASE_URL }: GivenPlace): boolean {
+  return NODE_ENV === 'development' && DATABASE_URL === undefined && isThisMachine(HOST);
 }
 
 /** Null: the built-in rules. What belongs together is there: `judgeProblemsIn` has seen to it. */
@@ -93,8 +101,8 @@ function isThisMachine(host: string): boolean {
 }
 
 /** Whoever may submit reads every repository on this machine that the workers can read: nothing for strangers. */
-export function localFolderProblemsIn(given: Given & { NODE_ENV: string; HOST: string }): string[] {
-  if (given.SUBMISSION_ALLOW_LOCAL === 'false') return [];
+export function localFolderProblemsIn(given: GivenPlace): string[] {
+  if (given.SUBMISSION_ALLOW_LOCAL !== 'true') return [];
   const why = "because submitters can then read this machine's repositories";
   return [
     ...(given.NODE_ENV === 'production'

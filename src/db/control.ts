@@ -7,7 +7,7 @@ import type { Sql } from '../ports/sql.js';
 import type { JsonObject } from '../ports/stage.js';
 import { inTransaction } from './client.js';
 import { type ItemRow, lockItem } from './item-row.js';
-import { type Cause, writeReceipt } from './receipts.js';
+import { type Cause, HAS_OPEN_RECEIPT, writeReceipt } from './receipts.js';
 import { causeOf } from './stuck-facts.js';
 import { type Actor, type Expected, type Move, recordTransition } from './transition.js';
 
@@ -68,7 +68,7 @@ export async function rescueItem(
     const cause = request.cause ?? (await causeOf(transaction, pipeline, item));
     await writeReceipt(transaction, { item, epoch: item.epoch + 1, cause, actor: request.actor, result: 'waiting' });
     await transaction.query(
-      `UPDATE tasks SET errors = 0, rescues = rescues + 1, retry_at = NULL, scheduled_at = NULL, recovering = false
+      `UPDATE tasks SET errors = 0, rescues = rescues + 1, retry_at = NULL, scheduled_at = NULL, recovering = recovering AND ${HAS_OPEN_RECEIPT}
        WHERE item_id = $1 AND visit = $2 AND status = ANY (ARRAY['waiting', 'running'])`,
       [item.id, item.visit],
     );

@@ -62,14 +62,19 @@ interface TaskReceipt {
   result: string;
 }
 
-/** The record of a task that is taken from a worker, as part of the statement that ends its attempt. */
+/** The record of a task that is taken from a worker. The time of a transaction is when it began: a beat, or what was seen, may be
+ *  younger where it waited for a lock. */
 export function taskReceipt(from: string, of: TaskReceipt): string {
   return `INSERT INTO receipts (item_id, pipeline, state, visit, epoch, stage, unit, reason, sentence, last_sign_at, seen_at, acted_at,
       stages_again, actor, actor_type, result)
     SELECT t.item_id, ${of.pipeline}::text, ${of.state}::text, t.visit, ${of.epoch}::int, t.stage, t.unit, ${of.reason}, ${of.sentence},
-      COALESCE(t.beat_at, t.started_at, now()), ${of.seenAt}, now(), ARRAY[t.stage], 'system', 'system', ${of.result}
+      least(COALESCE(t.beat_at, t.started_at), ${of.seenAt}, now()), least(${of.seenAt}, now()), now(), ARRAY[t.stage], 'system', 'system', ${of.result}
     FROM ${from}`;
 }
+
+/** Of a row of `tasks`: what was taken from a worker, and not granted to anybody since. */
+export const HAS_OPEN_RECEIPT = `EXISTS (SELECT 1 FROM receipts r WHERE r.item_id = tasks.item_id AND r.visit = tasks.visit
+         AND r.stage = tasks.stage AND r.unit = tasks.unit AND r.moving_at IS NULL AND r.result = 'waiting')`;
 
 /** The task runs again; it may have had to wait, as a suspect or for a breaker. */
 export async function markTaskMoving(transaction: Sql, attempt: Attempt): Promise<void> {

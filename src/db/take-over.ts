@@ -58,7 +58,7 @@ export async function recordGivenBack(
   if (before.status !== 'waiting' || !before.recovering) return;
   await transaction.query(
     `WITH attempt AS (
-       UPDATE attempts SET result = 'given_back' WHERE result = 'superseded' AND id = (
+       UPDATE attempts SET result = 'given_back' WHERE result = 'superseded' AND fence = $8 AND id = (
          SELECT max(id) FROM attempts WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4)
        RETURNING ended_at
      ), task AS (
@@ -66,7 +66,7 @@ export async function recordGivenBack(
        WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $3 AND t.unit = $4
      )
      ${givenBackReceipt('t.given_back_at', { pipeline: '$5', state: '$6', epoch: '$7' })}`,
-    [...taskKey(attempt), pipeline.name, item.state, item.epoch],
+    [...taskKey(attempt), pipeline.name, item.state, item.epoch, before.fence],
   );
 }
 

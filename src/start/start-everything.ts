@@ -49,6 +49,8 @@ export async function startEverything({ config, dataDir, supervisor, say, signal
     TEMPORAL_UI_URL: temporalUiOf(config),
     DATA_DIR: dataDir.path,
     JWT_SECRET: secret,
+    // They are told where Postgres is, and could not tell a trial from an installation of many machines.
+    SUBMISSION_ALLOW_LOCAL: String(config.submission.address.allowLocal),
   };
   await supervisor.start(nodeParts(config, dataDir, environment, notes));
   const url = apiUrlOf(config.api);
