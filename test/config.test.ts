@@ -202,7 +202,7 @@ describe('.env.example', () => {
 
 describe('where skills may be submitted from', () => {
   it('is github.com, and neither private addresses nor folders of this machine', () => {
-    expect(loadConfig({}).submission).toMatchObject({
+    expect(loadConfig({ NODE_ENV: 'production' }).submission).toMatchObject({
       address: { hosts: ['github.com'], allowPrivate: false, allowLocal: false },
     });
   });

@@ -29,7 +29,11 @@ const EndedAttempt = z.object({
   visit: z.int(),
   attempt: z.int(),
   worker: z.string().nullable(),
-  result: z.string().describe('done, error, crash, shutdown or superseded'),
+  result: z
+    .string()
+    .describe(
+      'done, error, crash, shutdown, superseded (its run or another attempt went on without it) or given_back (Temporal lost sight of it)',
+    ),
   error: Failure.nullable(),
 });
 

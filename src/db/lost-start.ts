@@ -3,9 +3,8 @@ import { AppError } from '../core/errors.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { RunInput } from '../core/run.js';
 import type { Sql } from '../ports/sql.js';
-import { inTransaction } from './client.js';
-import { assertAsSeen, type Request, type Seen } from './control.js';
-import { type ItemRow, lockItem } from './item-row.js';
+import { assertAsSeen, change, type Request, type Seen } from './control.js';
+import type { ItemRow } from './item-row.js';
 import { firstStepOf } from './items.js';
 import { type Cause, writeReceipt } from './receipts.js';
 
@@ -16,19 +15,23 @@ export async function recordLostStart(
   pipeline: Pipeline,
   request: Request & Seen & { cause: Cause },
 ): Promise<RunInput> {
-  return inTransaction(pool, async (transaction) => {
-    const item = await lockItem(transaction, request.itemId);
-    if (!item) throw new AppError('not_found', `there is no item ${request.itemId}`);
-    assertAsSeen(item, request);
-    if (item.started || item.endedAt) throw new AppError('state_conflict', `item ${item.id} has been taken up since`);
-    const run = { pipeline: pipeline.name, itemId: item.id, epoch: item.epoch, step: firstStepOf(pipeline, item) };
-    // A rescue whose run is lost, or one that was lost before, is one recovery: it has its receipt.
-    if (await isReceiptOpen(transaction, item)) return run;
-    const { cause, actor } = request;
-    await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'waiting' });
-    if (run.step.do === 'stage') await markRecovering(transaction, item, run.step.stage);
-    return run;
-  });
+  const { cause, actor } = request;
+  const seen = await change(
+    pool,
+    () => pipeline,
+    request,
+    async (_, item, transaction) => {
+      assertAsSeen(item, request);
+      if (item.started || item.endedAt) throw new AppError('state_conflict', `item ${item.id} has been taken up since`);
+      // A rescue whose run is lost, or one that was lost before, is one recovery: it has its receipt.
+      if (await isReceiptOpen(transaction, item)) return null;
+      await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'waiting' });
+      const step = firstStepOf(pipeline, item);
+      if (step.do === 'stage') await markRecovering(transaction, item, step.stage);
+      return null;
+    },
+  );
+  return { pipeline: pipeline.name, itemId: seen.itemId, epoch: seen.epoch, step: firstStepOf(pipeline, seen) };
 }
 
 async function isReceiptOpen(transaction: Sql, { id, epoch }: ItemRow): Promise<boolean> {

@@ -20,7 +20,7 @@ export interface NewReceipt {
   result: 'waiting' | 'exhausted' | 'parked';
 }
 
-/** The record of a rescue, an exhaustion or a parking. Call it in their transaction and before their move, which takes the
+/** The record of a rescue, an exhaustion, a parking or a lost start. Call it in their transaction and before their move, which takes the
  *  item's running tasks and is a sign of life itself. What is run again is what was begun and not finished. */
 export async function writeReceipt(transaction: Sql, { item, epoch, cause, actor, result }: NewReceipt): Promise<void> {
   await transaction.query(

@@ -11,7 +11,7 @@ export interface TaskRow {
   crashes: number;
   suspect: boolean;
   soleCrashes: number;
-  /** A receipt waits for the next claim that is granted. */
+  /** A receipt waits for it, or may have to be written: the next claim sees to that. */
   recovering: boolean;
   checkpoint: unknown;
   worker: string | null;

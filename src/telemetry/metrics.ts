@@ -20,7 +20,7 @@ export interface Metrics {
   queueDepth: Gauge<'pipeline' | 'stage'>;
   /** `reason` is the diagnosis, `result` what became of it: waiting, moving, exhausted, parked or poison. */
   recoveries: Gauge<'pipeline' | 'reason' | 'result'>;
-  /** `result` is done, error, crash, shutdown or given_back. */
+  /** `result` is done, error, crash, shutdown, superseded or given_back. */
   stageAttempts: Gauge<'pipeline' | 'stage' | 'result'>;
   stageDuration: Gauge<'pipeline' | 'stage' | 'result' | 'quantile'>;
   failureRate: Gauge<'pipeline'>;
@@ -120,7 +120,7 @@ export function createMetrics(): Metrics {
     }),
     stageAttempts: new Gauge({
       name: 'unstuck_stage_attempts_last_5m',
-      help: 'Attempts that ended in the last five minutes, by stage and result (done, error, crash, shutdown, given_back)',
+      help: 'Attempts that ended in the last five minutes, by stage and result (done, error, crash, shutdown, superseded, given_back)',
       labelNames: ['pipeline', 'stage', 'result'],
       registers,
     }),
