@@ -1,16 +1,13 @@
-import { parseArgs } from 'node:util';
+import { commandOptions } from '../audit/command-options.js';
 import { runCommand } from '../audit/run-command.js';
 import { runChaos } from './chaos-run.js';
 import { tableOf } from './report.js';
 
-const { values } = parseArgs({
-  options: {
-    items: { type: 'string', default: '2000' },
-    minutes: { type: 'string', default: '10' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-  },
-});
-const [items, minutes, seed] = [Number(values.items), Number(values.minutes), Number(values.seed)];
+const { items, minutes, seed } = commandOptions(
+  'chaos',
+  'Random faults of every part, drawn from the seed, while canaries are submitted; the minutes, and up to three more.',
+  { items: 2_000, minutes: 10, seed: Date.now() % 1_000_000 },
+);
 
 /** Random kills, freezes, cut and slow wires of every part, by a plan that the seed makes, while canaries are submitted at a
  *  steady pace; then everything is healed and audited. Prints the plan, progress, a table and, as its last line, the figures;

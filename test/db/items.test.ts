@@ -43,7 +43,16 @@ describe('a new item', () => {
       startAfter: expect.any(Date) as Date,
     });
     expect(await auditOf(spine.pool, created.id)).toEqual([
-      { version: 1, visit: 1, epoch: 1, from: null, to: 'READING', trigger: 'submitted', actor: 'ada' },
+      {
+        version: 1,
+        visit: 1,
+        epoch: 1,
+        from: null,
+        to: 'READING',
+        trigger: 'submitted',
+        actor: 'ada',
+        actorType: 'user',
+      },
     ]);
     expect(await trailFaults(spine.pool, created.id)).toEqual([]);
   });

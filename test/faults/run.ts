@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { commandOptions } from '../audit/command-options.js';
 import { startInstallation } from '../support/installation.js';
 import { openField } from './field.js';
 import { GROUPS } from './groups.js';
@@ -10,8 +10,12 @@ import { SETTINGS } from './settings.js';
  *  matrix and, as its last line, the figures; exit code 1 if anything was wrong. `--only` plays the groups whose name has one of
  *  the words given, with commas between them. */
 async function main(): Promise<boolean> {
-  const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
-  const groups = GROUPS.filter(({ name }) => values.only.split(',').some((part) => name.includes(part)));
+  const { only } = commandOptions(
+    'faults',
+    'Makes every reason there is, and checks what is said and done; some seven minutes. --only: groups with one of these words.',
+    { only: '' },
+  );
+  const groups = GROUPS.filter(({ name }) => only.split(',').some((part) => name.includes(part)));
   say('starting an installation');
   const began = Date.now();
   const installation = await startInstallation(SETTINGS);

@@ -1,16 +1,13 @@
-import { parseArgs } from 'node:util';
+import { commandOptions } from '../audit/command-options.js';
 import { runCommand } from '../audit/run-command.js';
 import { runKills } from './kill-run.js';
 import { tableOf } from './report.js';
 
-const { values } = parseArgs({
-  options: {
-    canaries: { type: 'string', default: '200' },
-    seconds: { type: 'string', default: '330' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-  },
-});
-const [canaries, seed, seconds] = [Number(values.canaries), Number(values.seed), Number(values.seconds)];
+const { canaries, seed, seconds } = commandOptions(
+  'kills',
+  'Kills every part of an installation in turn under canaries in flight; some two minutes on an idle machine.',
+  { canaries: 200, seconds: 330, seed: Date.now() % 1_000_000 },
+);
 
 /** Nothing lost, nothing twice: starts an installation of its own, keeps canaries in flight and kills every part of it in
  *  turn. Prints a table and, as its last line, the figures; exit code 1 if anything was lost, doubled or stuck. */

@@ -1,17 +1,18 @@
-import { parseArgs } from 'node:util';
+import { commandOptions } from '../audit/command-options.js';
 import { runCommand } from '../audit/run-command.js';
 import { runLoad } from './load-run.js';
 import { linesOfLoad, loadFindings, partsOf } from './load-verdict.js';
 
-const { values } = parseArgs({
-  options: { items: { type: 'string', default: '1000' }, 'in-flight': { type: 'string', default: '40' } },
-});
-const items = Number(values.items);
+const { items, 'in-flight': inFlight } = commandOptions(
+  'load',
+  'Submits skills of local repositories, so many on their way at once; some three minutes for a thousand.',
+  { items: 1_000, 'in-flight': 40 },
+);
 
 /** A thousand skills of local repositories, submitted over HTTP. Prints what was promised and measured of each part; exit code 1
  *  if a submission was lost, done twice or ended elsewhere than it must. */
 runCommand({ SUBMISSION_ALLOW_LOCAL: 'true' }, async (installation, say) => {
-  const report = await runLoad(installation, { items, inFlight: Number(values['in-flight']), stallMs: 180_000, say });
+  const report = await runLoad(installation, { items, inFlight, stallMs: 180_000, say });
   const findings = loadFindings(report);
   const passed = findings.length === 0;
   const { perSecond, seconds, failedAttempts, rescues } = report;

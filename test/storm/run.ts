@@ -1,11 +1,12 @@
-import { parseArgs } from 'node:util';
 import { loadConfig } from '../../src/config.js';
+import { commandOptions } from '../audit/command-options.js';
 import { runCommand } from '../audit/run-command.js';
 import { runStorm } from './storm-run.js';
 import { linesOfStorm, stormFindings } from './storm-verdict.js';
 
-const { values } = parseArgs({ options: { items: { type: 'string', default: '300' } } });
-const items = Number(values.items);
+const { items } = commandOptions('storm', 'What one stage needs is down for a while; some five minutes.', {
+  items: 300,
+});
 
 /** By default one is let through after 30 s, then after 60 s more: two have failed when the wait has grown to this. */
 const PROBE_EVERY_MS = 120_000;

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { commandOptions } from '../audit/command-options.js';
 import { tableOf } from './table.js';
 import { prepareUpgrade } from './upgrade.js';
 
@@ -6,19 +6,12 @@ import { prepareUpgrade } from './upgrade.js';
  *  the one that runs, and stops the old one in order. Prints a table and, as its last line, the figures; exit code 1 if a
  *  canary was lost, done twice or rescued, or a request failed. */
 async function main(): Promise<boolean> {
-  const { values } = parseArgs({
-    options: {
-      canaries: { type: 'string', default: '200' },
-      'stage-ms': { type: 'string', default: '8000' },
-      seconds: { type: 'string', default: '300' },
-      shared: { type: 'boolean', default: false },
-    },
-  });
-  const [canaries, slowestStageMs, seconds] = [values.canaries, values['stage-ms'], values.seconds].map(Number) as [
-    number,
-    number,
-    number,
-  ];
+  const given = commandOptions(
+    'upgrade',
+    'Puts a changed build in the place of the one that runs, under traffic; some two minutes. --shared: others use the machine too.',
+    { canaries: 200, 'stage-ms': 8_000, seconds: 300, shared: false },
+  );
+  const { canaries, 'stage-ms': slowestStageMs, seconds } = given;
   say(`starting an installation, and building the next version; ${String(canaries)} canaries`);
   const upgrade = await prepareUpgrade();
   let passed = false;
@@ -26,7 +19,7 @@ async function main(): Promise<boolean> {
     const report = await upgrade.run({
       canaries,
       slowestStageMs,
-      isShared: values.shared,
+      isShared: given.shared,
       limitMs: seconds * 1_000,
       say,
     });
