@@ -14,8 +14,8 @@ const GOING_MS = 2_000;
 
 export interface ProcessNotes {
   note(name: string, pid: number): void;
-  /** Ends what an earlier start left behind: the port of its API is needed. */
-  endLeftBehind(log: Log): Promise<void>;
+  /** Ends what an earlier start left behind: the port of its API is needed. Returns the pids of that start, which are gone now. */
+  endLeftBehind(log: Log): Promise<number[]>;
 }
 
 /** Keeps the pids of our Node processes in a file, for a start after the supervisor was killed. */
@@ -27,14 +27,19 @@ export function createProcessNotes(file: string): ProcessNotes {
     writeFileSync(file, JSON.stringify([...noted.values()]), { mode: 0o600 });
   }
 
-  async function endLeftBehind(log: Log): Promise<void> {
-    // Where no start time can be had, a pid may be a stranger's by now.
-    const left = read(file).filter(({ pid, started }) => started && isAlive(pid) && startTimeOf(pid) === started);
-    await Promise.all(left.map((each) => end(each, log)));
+  async function endLeftBehind(log: Log): Promise<number[]> {
+    const all = read(file);
+    await Promise.all(all.filter(isThere).map((each) => end(each, log)));
     rmSync(file, { force: true });
+    return all.filter((each) => each.started && !isThere(each)).map(({ pid }) => pid);
   }
 
   return { note, endLeftBehind };
+}
+
+/** Where no start time can be had, a pid may be a stranger's by now. */
+function isThere({ pid, started }: Noted): boolean {
+  return started !== undefined && isAlive(pid) && startTimeOf(pid) === started;
 }
 
 async function end({ name, pid }: Noted, log: Log): Promise<void> {

@@ -28,7 +28,7 @@ export interface EverythingRequest {
 export async function startEverything({ config, dataDir, supervisor, say, signal }: EverythingRequest): Promise<void> {
   const notes = createProcessNotes(join(dataDir.path, 'processes.json'));
   const temporalFile = join(dataDir.path, 'temporal.db');
-  await Promise.all([notes.endLeftBehind(say), stopServersLeftBehind(config, temporalFile, say)]);
+  const [gone] = await Promise.all([notes.endLeftBehind(say), stopServersLeftBehind(config, temporalFile, say)]);
   await assertCanStart(config);
 
   const secret = config.auth.jwksUrl ? undefined : (config.auth.secret ?? ensureJwtSecret(dataDir.path));
@@ -40,6 +40,8 @@ export async function startEverything({ config, dataDir, supervisor, say, signal
     say,
   });
   await applyMigrations(directUrl, say);
+  // No watcher saw them go: workers among them would be taken for frozen, and what they ran for silent.
+  for (const pid of gone) await reportFall(directUrl, pid);
 
   say(`starting the API on ${config.api.host}:${config.api.port} and ${config.embedded.workers} workers`);
   const environment = {

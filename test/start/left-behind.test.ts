@@ -21,7 +21,7 @@ describe('processes of a start whose supervisor was killed', () => {
     createProcessNotes(file).note('api', pid);
     const said: string[] = [];
 
-    await createProcessNotes(file).endLeftBehind((line) => said.push(line));
+    expect(await createProcessNotes(file).endLeftBehind((line) => said.push(line))).toEqual([pid]);
 
     expect(isAlive(pid)).toBe(false);
     expect(said).toEqual([`ending api of an earlier start (pid ${pid})`]);
@@ -32,9 +32,16 @@ describe('processes of a start whose supervisor was killed', () => {
     const pid = await sleeper();
     writeFileSync(file, JSON.stringify([{ name: 'api', pid, started: 'long ago' }]));
 
-    await createProcessNotes(file).endLeftBehind(() => undefined);
+    expect(await createProcessNotes(file).endLeftBehind(() => undefined)).toEqual([pid]);
 
     expect(isAlive(pid)).toBe(true);
+  });
+
+  it('are not said to be gone where nobody can tell', async () => {
+    const file = join(tempDir(), 'processes.json');
+    writeFileSync(file, JSON.stringify([{ name: 'api', pid: await sleeper() }]));
+
+    expect(await createProcessNotes(file).endLeftBehind(() => undefined)).toEqual([]);
   });
 
   it('need not be there', async () => {
