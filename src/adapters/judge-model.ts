@@ -32,7 +32,18 @@ export function createModelJudge({ provider, model, timeoutMs }: ModelJudge): Ju
   globalThis.AI_SDK_LOG_WARNINGS = false;
 
   async function assess(given: Case, signal: AbortSignal): Promise<Opinion> {
-    const timeUp = AbortSignal.timeout(timeoutMs);
+    // Of our own: what `AbortSignal.any` makes of one by `AbortSignal.timeout` may be collected while it is waited for.
+    const over = new AbortController();
+    let isTimeUp = false;
+    const stop = () => {
+      over.abort();
+    };
+    const timer = setTimeout(() => {
+      isTimeUp = true;
+      stop();
+    }, timeoutMs);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
     try {
       const { output } = await generateText({
         model: reader,
@@ -41,11 +52,14 @@ export function createModelJudge({ provider, model, timeoutMs }: ModelJudge): Ju
         output: Output.object({ schema: answerSchema, name: 'judgement' }),
         // The pipeline counts the tries, and waits between them.
         maxRetries: 0,
-        abortSignal: AbortSignal.any([signal, timeUp]),
+        abortSignal: over.signal,
       });
       return { marks: output.marks, concerns: output.concerns.slice(0, MAX_CONCERNS) };
     } catch (error) {
-      throw judgeFailure(error, timeUp.aborted, signal.aborted);
+      throw judgeFailure(error, isTimeUp, signal.aborted);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
     }
   }
 

@@ -15,11 +15,15 @@ export function partsOfMarkdown(text: string): MarkdownParts {
   return { frontMatter: keysOf(lines.slice(1, end)), body: lines.slice(end + 1).join('\n') };
 }
 
+/** Longer than any name or description that passes a scan. What is matched against a line is no cheaper than its length squared,
+ *  and whoever submits writes the lines. */
+const MAX_LINE = 2_000;
+
 function keysOf(lines: readonly string[]): FrontMatter {
   const found = new Map<string, string[]>();
   let value: string[] = [];
   for (const line of lines) {
-    const [, name, rest = ''] = /^["']?([\w.-]+)["']?\s*:(?:\s+(.*))?$/.exec(line) ?? [];
+    const [, name, rest = ''] = /^["']?([\w.-]+)["']?\s*:(?:\s+(.*))?$/.exec(line.slice(0, MAX_LINE)) ?? [];
     if (name === undefined) {
       value.push(line.trimEnd());
     } else {
@@ -32,7 +36,8 @@ function keysOf(lines: readonly string[]): FrontMatter {
 
 /** The first line of a value, without its quotes and comment. */
 export function plainValue(text: string): string {
-  const [line = ''] = text.split('\n', 1);
+  const [whole = ''] = text.split('\n', 1);
+  const line = whole.slice(0, MAX_LINE);
   const quoted = /^(["'])(.*)\1\s*(?:#.*)?$/.exec(line)?.[2];
   return quoted ?? line.replace(/\s#.*$/, '').trim();
 }

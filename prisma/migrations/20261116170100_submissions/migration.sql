@@ -76,6 +76,9 @@ CREATE TABLE "skill_versions" (
 CREATE INDEX "submissions_by_content" ON "submissions"("content_hash");
 
 -- CreateIndex
+CREATE INDEX "submissions_by_commit" ON "submissions"("commit", "repo_url") WHERE (commit IS NOT NULL);
+
+-- CreateIndex
 CREATE UNIQUE INDEX "skills_name_key" ON "skills"("name");
 
 -- CreateIndex
