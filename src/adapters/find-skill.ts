@@ -11,6 +11,7 @@ import {
   nameInside,
   noneFits,
   onlyOne,
+  otherName,
   type SkillFolder,
 } from './skill-folder.js';
 
@@ -28,11 +29,17 @@ interface Search {
   address: CheckedAddress;
 }
 
-/** By its path, or else by the folder's name, or else by the name in its front matter. */
+/** By the folder's name, or else by the name in its front matter; a path chooses the folder, and not what it is called: a version
+ *  must not be published under another skill's name. */
 export async function findSkill({ repository, tip, folders, address }: Search): Promise<SkillFolder> {
   const { skillName, skillPath } = address;
-  if (skillPath !== undefined) return await folderAt(folders, tip.tree, skillPath);
-  const candidates = await candidatesIn(folders, tip.tree, repositoryName(address));
+  const root = { root: tip.tree, rootName: repositoryName(address) };
+  if (skillPath !== undefined) {
+    const chosen = await folderAt(folders, root, skillPath);
+    if (isNamed(chosen.name, skillName) || (await namedInside([chosen])).length > 0) return chosen;
+    throw otherName(skillName, chosen);
+  }
+  const candidates = await candidatesIn(folders, root);
   const byFolder = candidates.filter(({ name }) => isNamed(name, skillName));
   const found = onlyOne(byFolder, skillName) ?? onlyOne(await namedInside(candidates), skillName);
   if (found) return found;

@@ -44,8 +44,15 @@ export function createFolders(objects: GitObjects): Folders {
   };
 }
 
-export async function folderAt(folders: Folders, root: string, path: string): Promise<SkillFolder> {
+/** The folder of a whole repository, which goes by the repository's name. */
+export interface Root {
+  root: string;
+  rootName: string;
+}
+
+export async function folderAt(folders: Folders, { root, rootName }: Root, path: string): Promise<Candidate> {
   let id = root;
+  let name = rootName;
   for (const part of path === '' ? [] : path.split('/')) {
     const entry = (await folders(id)).find(({ name, isPlain }) => isPlain && name === part);
     if (entry?.kind === 'symlink' || entry?.kind === 'submodule') {
@@ -57,17 +64,18 @@ export async function folderAt(folders: Folders, root: string, path: string): Pr
     }
     if (entry?.kind !== 'folder')
       throw refusal('skillPath', `names a folder that is not in the repository: ${shown(path)}`);
-    id = entry.id;
+    ({ id, name } = entry);
   }
-  if (skillFileIn(await folders(id)) === undefined) {
+  const skillFile = skillFileIn(await folders(id));
+  if (skillFile === undefined) {
     throw refusal('skillPath', `names a folder without a ${SKILL_FILE}; give the folder that has one`);
   }
-  return { path, id };
+  return { path, id, name, skillFile };
 }
 
 /** All folders with a SKILL.md, the shallowest first. A folder is looked at once for each name it goes by: copies of it are the
  *  same content, and a repository of folders within folders within folders does not blow up. */
-export async function candidatesIn(folders: Folders, root: string, rootName: string): Promise<Candidate[]> {
+export async function candidatesIn(folders: Folders, { root, rootName }: Root): Promise<Candidate[]> {
   const found: Candidate[] = [];
   const seen = new Set<string>();
   let level = [{ path: '', name: rootName, id: root }];
@@ -109,6 +117,14 @@ export function noneFits(candidates: readonly Candidate[], skillName: string): E
   return refusal(
     'skillName',
     `${skillName} fits none of the skills in the repository: ${listed(candidates)}; correct it or give skillPath`,
+  );
+}
+
+export function otherName(skillName: string, { path }: SkillFolder): Error {
+  const where = path === '' ? "the repository's root" : shown(path);
+  return refusal(
+    'skillName',
+    `${skillName} is neither the name of the folder at skillPath (${where}) nor the one in its ${SKILL_FILE}; correct it`,
   );
 }
 

@@ -63,6 +63,18 @@ describe('a skill that is there', () => {
     expect(pathsOf(await workshop.fetch('greet', { skillPath: '.', skillName: 'x' }))).toHaveLength(2);
   });
 
+  it("is not published under another's name: a path chooses the folder, not what it is called", async () => {
+    const repository = workshop.repository('two');
+    repository.commit(
+      repository.folderOf({ 'greet/SKILL.md': skillFile('greet'), 'skills/other/SKILL.md': skillFile('other') }),
+    );
+
+    const failure = await workshop.refused('two', { skillPath: 'skills/other', skillName: 'greet' });
+
+    expect(failure).toMatchObject({ code: 'bad_input', field: 'skillName', isRetryable: false });
+    expect(failure.message).toContain('skills/other');
+  });
+
   it('is one, however often the repository has the same folder', async () => {
     const repository = workshop.repository('copies');
     const skill = { 'SKILL.md': skillFile('greet') };
