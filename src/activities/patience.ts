@@ -5,6 +5,13 @@ import { isTransient } from '../db/transient.js';
  *  that the attempt fails and Temporal tries again, without an error being counted. */
 const WAITS_MS = [50, 100, 250, 500, 1_000] as const;
 
+/** Waits for a database that went away under an attempt: without end, because starting it again costs more. It goes on beating
+ *  meanwhile, and its time limit, its signal or its fence ends it. */
+export function* withoutEnd(): Generator<number> {
+  yield* WAITS_MS;
+  for (;;) yield 2_000;
+}
+
 /** Repeats a call while the database, and not the call, is at fault. The call must be safe to repeat. Who gives the signal
  *  gets the last error without another wait. */
 export async function patiently<T>(

@@ -9,7 +9,7 @@ import { commitAttempt, type Committed, type Ending } from '../db/commit.js';
 import { recordRefusal, rereadAttempt } from '../db/reread.js';
 import { isTransient } from '../db/transient.js';
 import { errorEnding } from './ending.js';
-import { patiently } from './patience.js';
+import { patiently, withoutEnd } from './patience.js';
 import { isLostSight, type Settled } from './watch.js';
 
 interface SettleDeps {
@@ -18,13 +18,6 @@ interface SettleDeps {
   logger: Logger;
   /** No more waiting for the database. */
   released: AbortSignal;
-}
-
-/** Waits for a database that went away under finished work: without end, because doing the work again costs more, and an
- *  attempt left unended would count as a crash. It goes on beating meanwhile, and its fence decides whether it still may. */
-function* commitWaitsMs(): Generator<number> {
-  yield* [50, 100, 250, 500, 1_000];
-  for (;;) yield 2_000;
 }
 
 /** So often the database answered in between and the same save still broke its connection or its time limit: the save is
@@ -79,7 +72,7 @@ function retryLater(
   return ApplicationFailure.create({ message: error.message, type: error.class, nextRetryDelay: retryInMs });
 }
 
-/** Commits; after a lost answer asks by the fence what became of it. Returns the error where the save itself is at fault. */
+/** Commits, however long the database is away: an attempt left unended would count as a crash. After a lost answer asks by the fence what became of it. Returns the error where the save itself is at fault. */
 async function commitOrReread(deps: SettleDeps, claimed: Claimed, ending: Ending): Promise<Committed | Error> {
   let lost = false;
   let answered = 0;
@@ -99,5 +92,5 @@ async function commitOrReread(deps: SettleDeps, claimed: Claimed, ending: Ending
       return error instanceof Error ? error : new Error(String(error));
     }
   }
-  return patiently(tryCommit, commitWaitsMs(), deps.released);
+  return patiently(tryCommit, withoutEnd(), deps.released);
 }

@@ -1,13 +1,14 @@
-import type pg from 'pg';
 import { canaryStages } from '../activities/canary/stages.js';
 import type { Config } from '../config.js';
 import { findCanarySettings, isLive } from '../db/canaries.js';
+import type { Sql } from '../ports/sql.js';
 import type { AnyStage } from '../ports/stage.js';
 import { submissionStagesOf } from './submission-stages.js';
 
 /** What a worker process gives its stages to build theirs from. */
 export interface StageParts {
-  pool: pg.Pool;
+  /** For reading; what a stage writes is its save. Waits for a database that is away. */
+  reads: Sql;
   config: Config;
 }
 
@@ -22,7 +23,7 @@ const SELF = {
 
 /** The stages of every pipeline with what they need. A new pipeline is one entry here. */
 export const STAGES: Readonly<Record<string, StagesOf>> = {
-  canary: ({ pool }) =>
-    canaryStages({ find: (id) => findCanarySettings(pool, id), isLive: (id) => isLive(pool, id), self: SELF }),
+  canary: ({ reads }) =>
+    canaryStages({ find: (id) => findCanarySettings(reads, id), isLive: (id) => isLive(reads, id), self: SELF }),
   submission: submissionStagesOf,
 };

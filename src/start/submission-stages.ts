@@ -11,13 +11,13 @@ import type { submission } from '../pipelines/submission.js';
 import { judgeOf } from './judge.js';
 import type { StageParts } from './stages.js';
 
-export async function submissionStagesOf({ pool, config }: StageParts): Promise<Stages<typeof submission>> {
+export async function submissionStagesOf({ reads, config }: StageParts): Promise<Stages<typeof submission>> {
   const { address, vendors, fetchTimeoutMs, temporaryFolder } = config.submission;
   await mkdir(temporaryFolder, { recursive: true });
   return submissionStages({
-    find: (id) => findSubmission(pool, id),
-    findFiles: (contentHash) => findFiles(pool, contentHash),
-    findJudgement: (contentHash, key) => findJudgement(pool, contentHash, key),
+    find: (id) => findSubmission(reads, id),
+    findFiles: (contentHash) => findFiles(reads, contentHash),
+    findJudgement: (contentHash, key) => findJudgement(reads, contentHash, key),
     keepContent,
     publish: publishSkill,
     vendorOf: (repoUrl) => vendorIn(repoUrl, { ...address, vendors }),

@@ -7,6 +7,7 @@ import type { Client } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { patientReads } from '../activities/patient-reads.js';
 import { createActivities } from '../activities/stage-runner.js';
 import { type Config, ConfigError, loadConfig, projectRoot, version } from '../config.js';
 import { createPool } from '../db/client.js';
@@ -126,7 +127,7 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
   return Promise.all(
     tables.map(async (pipeline) => {
-      const stages = (await STAGES[pipeline.name]?.({ pool, config })) ?? {};
+      const stages = (await STAGES[pipeline.name]?.({ reads: patientReads(pool), config })) ?? {};
       return createItemWorker({
         connection,
         namespace: config.temporal.namespace,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { patientReads } from '../../src/activities/patient-reads.js';
 import { patiently } from '../../src/activities/patience.js';
 
 const away = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
@@ -63,5 +64,13 @@ describe('a patient call', () => {
     giveUp.abort();
 
     await expect(answer).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('reads for a stage until the database is back', async () => {
+    const { call, calls } = failing(2);
+    const reads = patientReads({ query: async () => ({ rows: [await call()], rowCount: 1 }) as never });
+
+    await expect(reads.query('SELECT 1')).resolves.toMatchObject({ rows: ['answer'] });
+    expect(calls()).toBe(3);
   });
 });

@@ -54,6 +54,15 @@ async function busyWorkers(): Promise<number> {
   return rows.length;
 }
 
+/** What an attempt that was not done has to say. */
+async function troublesOf(pool: pg.Pool, id: string): Promise<object[]> {
+  const { rows } = await pool.query<object>(
+    `SELECT stage, result, error_class, error_message FROM attempts WHERE item_id = $1 AND result <> 'done'`,
+    [id],
+  );
+  return rows;
+}
+
 /** Does it to Postgres while all ten are at work; comes back when everything is done, and nobody was taken for dead. */
 async function strike(damage: () => Promise<pg.Pool>): Promise<void> {
   const canary = { stageMs: [100, 3_000, 100] };
@@ -69,6 +78,7 @@ async function strike(damage: () => Promise<pg.Pool>): Promise<void> {
   await Promise.all(ids.map((id) => ada.reaches(id, 'DONE', 120_000)));
   for (const id of ids) {
     expect(await effectsOf(pool, id)).toEqual(['1 first', '1 second', '1 third']);
+    expect(await troublesOf(pool, id)).toEqual([]);
     expect(await attemptsOf(pool, id)).toEqual(['first done', 'second done', 'third done']);
     expect(await itemOf(pool, id)).toMatchObject({ epoch: 1, rescues: 0 });
   }
