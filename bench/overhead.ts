@@ -22,7 +22,7 @@ import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';
 import { median, quantile } from './quantile.js';
 
 /** Enough repeats to see the noise of a shared machine, few enough to end in some minutes. */
-const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 5);
+const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 9);
 /** Six waves of what is in flight: the ragged end of the last one hardly counts. */
 const BATCH = 300;
 const IN_FLIGHT = 50;
@@ -156,8 +156,9 @@ async function interleave(items: Record<Kind, () => Promise<void>>, pids: Pids):
       figures[kind].cpuMs.push(parts.reduce((sum, [, ms]) => sum + ms, 0));
       figures[kind].parts = Object.fromEntries(parts);
     }
-    for (const kind of order) {
-      for (let n = 0; n < ONE_AT_A_TIME; n += 1) {
+    // In turn: what disturbs the machine for a second meets all kinds alike.
+    for (let n = 0; n < ONE_AT_A_TIME; n += 1) {
+      for (const kind of order) {
         const began = performance.now();
         await items[kind]();
         figures[kind].oneMs.push(performance.now() - began);
