@@ -27,11 +27,14 @@ export type SubmissionBody = z.output<typeof SubmissionBody>;
 
 export const SubmissionAccepted = z
   .object({
-    id: z.uuid(),
+    id: z.uuid().nullable().describe('Null: it is somebody else’s, who alone may read it'),
     state: z.string(),
     isVendor: z.boolean().describe('The repository is one of an organisation whose skills are taken on trust'),
     createdAt: Time,
-    statusUrl: z.string().nullable().describe('A link that anybody may read who has it; null where none can be signed'),
+    statusUrl: z
+      .string()
+      .nullable()
+      .describe('A link that anybody may read who has it; null where none can be signed, and of somebody else’s'),
     verdictMail: z
       .enum(['will_be_sent', 'no_address', 'not_configured', 'not_taken'])
       .describe(
@@ -40,6 +43,13 @@ export const SubmissionAccepted = z
       ),
     duplicate: z.literal(true).optional().describe('The same skill was submitted before and is on its way'),
     alreadyVerified: z.literal(true).optional().describe('`ref` is a commit that the skill was published from'),
+    ref: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Of a duplicate: the branch or tag that is examined, which may be another than was asked for'),
+    skillPath: z.string().nullable().optional().describe('Of a duplicate: the folder that is examined'),
+    nextAction: z.string().optional().describe('Of a duplicate: what happens by itself, and what to do about it'),
   })
   .meta({ id: 'SubmissionAccepted' });
 

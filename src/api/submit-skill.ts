@@ -8,9 +8,11 @@ import { findSubmissionHead, findVerified, type SubmissionHead } from '../db/sub
 import { type NewSubmission, submissionRow } from '../db/submissions.js';
 import { SYSTEM } from '../db/transition.js';
 import type { Sql } from '../ports/sql.js';
+import type { JsonObject } from '../ports/stage.js';
 import type { ApiSettings } from './app.js';
 import type { Caller } from './auth.js';
 import type { ReaderDeps } from './item-reader.js';
+import { maySee } from './permissions.js';
 import type { StatusLinks } from './status-links.js';
 import type { SubmissionBody } from './submission-schema.js';
 
@@ -51,7 +53,8 @@ export async function submit(sql: Sql, { sendsMail, pipeline, caller, asked, run
   if (commit !== null) {
     const verified = await findVerified(sql, { ...submission, commit });
     if (!verified) throw notPublished();
-    return { status: 200, body: { ...acceptedOf(verified), verdictMail: 'not_taken', alreadyVerified: true } };
+    const shown = shownTo(caller, verified);
+    return { status: 200, body: { ...shown, verdictMail: 'not_taken', alreadyVerified: true } };
   }
   const created = await createItem(sql, pipeline, {
     owner: caller.sub,
@@ -61,10 +64,23 @@ export async function submit(sql: Sql, { sendsMail, pipeline, caller, asked, run
     row: submissionRow(submission),
   });
   if (created.created && created.run) runs.push(created.run);
-  const accepted = acceptedOf(await findSubmissionHead(sql, created.id));
-  return created.created
-    ? { status: 202, body: { ...accepted, verdictMail: verdictMailOf(submission, sendsMail) } }
-    : { status: 200, body: { ...accepted, verdictMail: 'not_taken', duplicate: true } };
+  const head = await findSubmissionHead(sql, created.id);
+  if (!created.created) return { status: 200, body: duplicateOf(caller, submission, head) };
+  return { status: 202, body: { ...shownTo(caller, head), verdictMail: verdictMailOf(submission, sendsMail) } };
+}
+
+/** Says what is examined, for whoever was first may have asked for another branch or folder. */
+function duplicateOf(caller: Caller, asked: NewSubmission, pending: SubmissionHead): JsonObject {
+  const { ref, skillPath } = pending;
+  const isOther = ref !== (asked.ref ?? null) || skillPath !== (asked.skillPath ?? null);
+  const examined = isOther ? ' It examines another ref or skillPath than yours: see both here.' : '';
+  const shown = shownTo(caller, pending);
+  const where =
+    shown.id === null
+      ? `Somebody else has submitted this skill. Once published it is under /api/v1/skills/${asked.skillName}`
+      : `It is on its way as ${shown.id}`;
+  const nextAction = `${where}; submit again when it has ended, if it is not what you want.${examined}`;
+  return { ...shown, verdictMail: 'not_taken', duplicate: true, ref, skillPath, nextAction };
 }
 
 function verdictMailOf({ email }: NewSubmission, sendsMail: boolean) {
@@ -77,6 +93,13 @@ function notPublished(): AppError {
   return new AppError('invalid_input', `ref ${message}`, { errors: [{ path: 'ref', message }] });
 }
 
-function acceptedOf({ id, state, isVendor, createdAt }: SubmissionHead) {
-  return { id, state, isVendor, createdAt: createdAt.toISOString() };
+/** Whoever may not read a submission learns that it is there, and neither its id nor its link. */
+function shownTo(caller: Caller, head: SubmissionHead) {
+  const { state, isVendor, createdAt } = head;
+  return { id: maySee(caller, head) ? head.id : null, state, isVendor, createdAt: createdAt.toISOString() };
+}
+
+/** Not kept with the answer under its key: whoever reads the table could follow it. */
+export function withLink<Kept extends { id: string | null }>(links: StatusLinks, kept: Kept) {
+  return { ...kept, statusUrl: kept.id === null ? null : links.statusUrlOf(kept.id) };
 }

@@ -3,14 +3,15 @@ import { prepared } from './client.js';
 import type { StoredAddress, SubmissionRow } from './submissions.js';
 
 /** The little that a submitter is answered. */
-export interface SubmissionHead {
+export interface SubmissionHead extends StoredAddress {
   id: string;
+  owner: string;
   state: string;
   isVendor: boolean;
   createdAt: Date;
 }
 
-const HEAD = `SELECT i.id, i.state, s.is_vendor AS "isVendor", i.created_at AS "createdAt"
+const HEAD = `SELECT i.id, i.owner, i.state, s.skill_path AS "skillPath", s.ref, s.is_vendor AS "isVendor", i.created_at AS "createdAt"
   FROM submissions s JOIN items i ON i.id = s.id`;
 
 export async function findSubmissionHead(sql: Sql, id: string): Promise<SubmissionHead> {

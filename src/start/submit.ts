@@ -14,9 +14,10 @@ async function submit(args: string[]): Promise<Seen> {
   const url = options.url ?? installationOf(config).apiUrl;
   const api = createApiClient({ name: 'submit', url, token: tokenFor('submit', options.token, config) });
   const address = await addressOf(options, say);
-  const { id, duplicate } = await submitSkill(api, address);
+  const { id, state, duplicate, nextAction = '' } = await submitSkill(api, address);
   const where = `${address.skillName} of ${address.repoUrl}`;
-  say(duplicate ? `${where} is on its way already, as ${id}.` : `${where} is submitted as ${id}.`);
+  if (id === null) throw new StartError(`submit: ${where} is in ${state} already. ${nextAction}`.trimEnd());
+  say(duplicate ? `${where} is submitted already. ${nextAction}` : `${where} is submitted as ${id}.`);
   return follow(api, id, say);
 }
 

@@ -105,6 +105,13 @@ describe('POST /api/v1/submissions/bulk', () => {
     expect(await count()).toBe(before + 40);
   });
 
+  it('says of a skill that somebody else has submitted that it is on its way, and neither its id nor its link', async () => {
+    const [own] = (await sent([entryOf('taken', { ref: 'next' })], BOB)).results;
+    const { results } = await sent([entryOf('taken')]);
+    expect(results).toMatchObject([{ result: 'duplicate', submission: { id: null, statusUrl: null, ref: 'next' } }]);
+    expect(JSON.stringify(results)).not.toContain(own?.submission?.id);
+  });
+
   it('is for those who may submit', async () => {
     expect((await send([entryOf('x')], VIEWER)).statusCode).toBe(403);
   });

@@ -117,13 +117,36 @@ describe('a skill that is on its way', () => {
     await accepted(ALICE, 'several', { skillName: 'sort' });
   });
 
-  it('of somebody else is said to be so; its link shows how it goes, and nothing but its link', async () => {
-    const { id } = await accepted(ALICE, 'foreign');
-    const response = await send(BOB, { repoUrl: 'https://github.com/acme/foreign', skillName: 'tidy' });
-    expect(response.json()).toMatchObject({ id, duplicate: true });
-    expect((await api.call({ url: response.json<{ statusUrl: string }>().statusUrl })).statusCode).toBe(200);
+  it('of somebody else is said to be so, without its id and its link, and with what to do', async () => {
+    const { id } = await accepted(ALICE, 'foreign', { ref: 'next' });
+    const payload = { repoUrl: 'https://github.com/acme/foreign', skillName: 'tidy' };
+
+    for (const response of [
+      await send(BOB, payload),
+      await send(BOB, payload, 'bob-1'),
+      await send(BOB, payload, 'bob-1'),
+    ]) {
+      expect(response.statusCode).toBe(200);
+      expect(response.body).not.toContain(id);
+      expect(response.json()).toMatchObject({
+        ...{ id: null, statusUrl: null, duplicate: true, state: 'RECEIVED', ref: 'next', skillPath: null },
+        nextAction: expect.stringMatching(/\/skills\/tidy; submit again when it has ended.*another ref/) as string,
+      });
+    }
     expect((await shown(BOB, id)).statusCode).toBe(404);
-    expect((await shown(VIEWER, id)).statusCode).toBe(200);
+  });
+
+  it('is answered whole to whoever submitted it, and to those who see every submission', async () => {
+    const { id } = await accepted(ALICE, 'own', { skillPath: 'skills/tidy' });
+    const payload = { repoUrl: 'https://github.com/acme/own', skillName: 'tidy', skillPath: 'skills/tidy' };
+    for (const who of [ALICE, ADMIN]) {
+      const answer = (await send(who, payload)).json<{ statusUrl: string; nextAction: string }>();
+      expect(answer).toMatchObject({ id, duplicate: true, ref: null, skillPath: 'skills/tidy' });
+      expect(answer.nextAction).toMatch(
+        new RegExp(`as ${id}; submit again when it has ended, if it is not what you want\\.$`),
+      );
+      expect((await api.call({ url: answer.statusUrl })).statusCode).toBe(200);
+    }
   });
 
   it('is one item, however many submit it at once', async () => {
@@ -159,6 +182,8 @@ describe('a commit that the skill was published from', () => {
 
     expect(response.statusCode).toBe(200);
     expect(response.json()).toMatchObject({ id, state: 'PUBLISHED', alreadyVerified: true });
+    const others = (await send(BOB, asked)).json<object>();
+    expect(others).toMatchObject({ id: null, statusUrl: null, state: 'PUBLISHED', alreadyVerified: true });
     expect((await send(ALICE, { ...asked, ref: 'b'.repeat(40) })).statusCode).toBe(400);
     expect((await send(ALICE, { ...asked, skillPath: 'elsewhere' })).statusCode).toBe(400);
   });

@@ -2,6 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tokenOf } from '../api/setup.js';
 import { HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
 import { type Parts, startParts } from './parts.js';
 import { runChild } from './run-child.js';
@@ -57,6 +58,14 @@ describe('npm run submit', () => {
     const { code, output } = await submit(repositoryIn(join(folder, 'rights'), files), '--skill', 'tidy-notes');
     expect(code, output).toBe(2);
     expect(output).toMatch(/^It is in NEEDS_REVIEW; /m);
+
+    const secret = parts.settings['JWT_SECRET'] ?? '';
+    const stranger = ['--token', await tokenOf({ sub: 'stranger', roles: ['user'] }, { secret })];
+    const theirs = await submit(join(folder, 'rights'), '--skill', 'tidy-notes', ...stranger);
+    expect(theirs.code).toBe(3);
+    expect(theirs.output).toMatch(
+      /is in NEEDS_REVIEW already\. Somebody else has submitted this skill\. Once published/,
+    );
   });
 
   it.each<[string, string[], RegExp]>([

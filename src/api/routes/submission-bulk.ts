@@ -12,7 +12,7 @@ import { pipelineOf } from '../item-reader.js';
 import { WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { SubmissionAccepted, SubmissionBody } from '../submission-schema.js';
-import { type Asked, askedOf, submit, type SubmitDeps } from '../submit-skill.js';
+import { type Asked, askedOf, submit, type SubmitDeps, withLink } from '../submit-skill.js';
 
 /** As many as one transaction takes well below a second for. */
 const MAX_ENTRIES = 200;
@@ -67,15 +67,11 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
       const entries = body.entries.map((entry, index) => checked(entry, index, deps));
       const { body: kept } = await answerOnce(deps.pool, keyed, (sql) => submitAll(sql, deps, { caller, entries }));
       const { accepted, results } = Kept.parse(kept);
-      // Not kept with the answer under its key: whoever reads the table could follow it.
-      const withLink = (made: z.output<typeof KeptSubmission>) => ({
-        ...made,
-        statusUrl: deps.links.statusUrlOf(made.id),
-      });
-      return {
-        accepted,
-        results: results.map((each) => ({ ...each, submission: each.submission && withLink(each.submission) })),
-      };
+      const shown = results.map((each) => ({
+        ...each,
+        submission: each.submission && withLink(deps.links, each.submission),
+      }));
+      return { accepted, results: shown };
     },
   );
 }

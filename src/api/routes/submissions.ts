@@ -9,7 +9,7 @@ import { WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { answerForSubmission } from '../submission-reader.js';
 import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from '../submission-schema.js';
-import { askedOf, submit, type SubmitDeps } from '../submit-skill.js';
+import { askedOf, submit, type SubmitDeps, withLink } from '../submit-skill.js';
 import { tellEngine } from '../tell-engine.js';
 
 const TAGS = ['submissions'];
@@ -23,7 +23,8 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
         tags: TAGS,
         summary: 'Submit a skill: it is scanned, judged, perhaps reviewed, and published or rejected',
         description:
-          'A skill that is on its way already is answered with 200 and `duplicate`. A `ref` that is a whole commit id is answered ' +
+          'A skill that is on its way already is answered with 200 and `duplicate`, and with what is examined; whoever submitted it ' +
+          'first alone is given its id and its link. A `ref` that is a whole commit id is answered ' +
           'with 200 and `alreadyVerified` where the skill was published from that commit, and refused otherwise: a host serves ' +
           'the commits of every fork, so only branches and tags are fetched. What a branch leads to is seen when it is fetched; ' +
           'content that was published before is then no new version.',
@@ -43,9 +44,7 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
       const answer = await answerOnce(deps.pool, keyed, (sql) => submit(sql, submitting));
       for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
       const kept = SubmissionAccepted.omit({ statusUrl: true }).parse(answer.body);
-      // Not kept with the answer under its key: whoever reads the table could follow it.
-      const statusUrl = deps.links.statusUrlOf(kept.id);
-      return reply.code(answer.status === 202 ? 202 : 200).send({ ...kept, statusUrl });
+      return reply.code(answer.status === 202 ? 202 : 200).send(withLink(deps.links, kept));
     },
   );
 

@@ -4,9 +4,12 @@ import type { ApiClient } from '../api-client.js';
 import type { Address } from './address-of.js';
 
 const Accepted = z.object({
-  id: z.string(),
+  /** Null: somebody else's, whose way is not for us to see. */
+  id: z.string().nullable(),
+  state: z.string(),
   duplicate: z.boolean().optional(),
   alreadyVerified: z.boolean().optional(),
+  nextAction: z.string().optional(),
 });
 
 const Reason = z.object({ why: z.string(), file: z.string().nullable(), line: z.int().nullable(), remedy: z.string() });
