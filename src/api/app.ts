@@ -54,8 +54,8 @@ export interface ApiSettings {
   temporalUi: { url: string; namespace: string } | null;
   /** Whether a verdict is sent to the address that came with a submission. */
   sendsMail: boolean;
-  /** Where skills may be submitted from, and whose are taken on trust. */
-  submission: { address: AddressRules; vendors: readonly string[] };
+  /** Where skills may be submitted from, whose are taken on trust, and how many one caller may have on their way. */
+  submission: { address: AddressRules; vendors: readonly string[]; maxLivePerOwner: number };
 }
 
 export interface ApiDeps {

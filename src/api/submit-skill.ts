@@ -3,7 +3,8 @@ import type { Pipeline } from '../core/pipeline.js';
 import type { RunInput } from '../core/run.js';
 import { canonicalUrl, checkedAddress, isCommitId, skillKey, vendorIn } from '../core/skill-address.js';
 import type { Answer } from '../db/idempotency.js';
-import { createItem } from '../db/items.js';
+import { createItem, findDuplicate } from '../db/items.js';
+import { countRoom } from '../db/submission-room.js';
 import { findSubmissionHead, findVerified, type SubmissionHead } from '../db/submission-view.js';
 import { type NewSubmission, submissionRow } from '../db/submissions.js';
 import { SYSTEM } from '../db/transition.js';
@@ -12,7 +13,7 @@ import type { JsonObject } from '../ports/stage.js';
 import type { ApiSettings } from './app.js';
 import type { Caller } from './auth.js';
 import type { ReaderDeps } from './item-reader.js';
-import { maySee } from './permissions.js';
+import { hasRole, maySee } from './permissions.js';
 import type { StatusLinks } from './status-links.js';
 import type { SubmissionBody } from './submission-schema.js';
 
@@ -39,16 +40,31 @@ export function askedOf(body: SubmissionBody, { address, vendors }: ApiSettings[
   };
 }
 
+/** How many more the caller may have on their way. One request after another looks for itself, so that as many may be too many
+ *  as a caller has requests in flight at once; a bulk holds a lock and counts down. */
+export interface Room {
+  left: number;
+  max: number;
+}
+
+/** Admins submit for others, and are not limited. */
+export async function roomFor(sql: Sql, caller: Caller, max: number): Promise<Room> {
+  if (hasRole(caller, 'admin')) return { left: Infinity, max };
+  return { left: await countRoom(sql, caller.sub, max), max };
+}
+
 interface Submitting {
   sendsMail: boolean;
   pipeline: Pipeline;
   caller: Caller;
   asked: Asked;
+  room: Room;
   /** Filled with what is to be started after the commit. */
   runs: RunInput[];
 }
 
-export async function submit(sql: Sql, { sendsMail, pipeline, caller, asked, runs }: Submitting): Promise<Answer> {
+export async function submit(sql: Sql, submitting: Submitting): Promise<Answer> {
+  const { sendsMail, pipeline, caller, asked, room, runs } = submitting;
   const { submission, dedupeKey, commit } = asked;
   if (commit !== null) {
     const verified = await findVerified(sql, { ...submission, commit });
@@ -56,13 +72,19 @@ export async function submit(sql: Sql, { sendsMail, pipeline, caller, asked, run
     const shown = shownTo(caller, verified);
     return { status: 200, body: { ...shown, verdictMail: 'not_taken', alreadyVerified: true } };
   }
-  const created = await createItem(sql, pipeline, {
-    owner: caller.sub,
-    actor: SYSTEM,
-    trigger: 'api-submission',
-    dedupeKey,
-    row: submissionRow(submission),
-  });
+  // What is there already needs no room.
+  const created =
+    room.left > 0
+      ? await createItem(sql, pipeline, {
+          owner: caller.sub,
+          actor: SYSTEM,
+          trigger: 'api-submission',
+          dedupeKey,
+          row: submissionRow(submission),
+        })
+      : await findDuplicate(sql, pipeline, { dedupeKey });
+  if (!created) throw noRoom(room);
+  if (created.created) room.left -= 1;
   if (created.created && created.run) runs.push(created.run);
   const head = await findSubmissionHead(sql, created.id);
   if (!created.created) return { status: 200, body: duplicateOf(caller, submission, head) };
@@ -81,6 +103,14 @@ function duplicateOf(caller: Caller, asked: NewSubmission, pending: SubmissionHe
       : `It is on its way as ${shown.id}`;
   const nextAction = `${where}; submit again when it has ended, if it is not what you want.${examined}`;
   return { ...shown, verdictMail: 'not_taken', duplicate: true, ref, skillPath, nextAction };
+}
+
+function noRoom({ max }: Room): AppError {
+  const message = `is one too many: ${String(max)} of your submissions are on their way; submit it when some have ended, or cancel some`;
+  return new AppError('too_many_live', `this submission ${message}`, {
+    errors: [{ path: 'repoUrl', message }],
+    facts: { maxLive: max },
+  });
 }
 
 function verdictMailOf({ email }: NewSubmission, sendsMail: boolean) {

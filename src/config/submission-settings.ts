@@ -27,6 +27,8 @@ export const submissionSettings = {
 
   SUBMISSION_HOSTS: gitHosts.default(['github.com']),
   SUBMISSION_VENDORS: vendorNames.default([...VENDORS]),
+  // Two and a half bulks: more than anybody follows by hand.
+  SUBMISSION_MAX_LIVE_PER_OWNER: whole(1, 1_000_000).default(500),
   SUBMISSION_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
   SUBMISSION_ALLOW_LOCAL: oneOf('true', 'false').optional(),
   SUBMISSION_TEMP_DIR: z.string().optional(),
@@ -47,6 +49,7 @@ export function submissionOf(given: GivenPlace, projectRoot: string) {
       allowLocal: given.SUBMISSION_ALLOW_LOCAL === undefined ? isTrial(given) : given.SUBMISSION_ALLOW_LOCAL === 'true',
     },
     vendors: given.SUBMISSION_VENDORS,
+    maxLivePerOwner: given.SUBMISSION_MAX_LIVE_PER_OWNER,
     fetchTimeoutMs: given.SUBMISSION_FETCH_TIMEOUT_MS,
     temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
   };

@@ -39,6 +39,7 @@ export const CODES = {
   idempotency_conflict: { kind: 'conflict', title: 'This key was used with another request' },
   still_alive: { kind: 'conflict', title: 'The item is being worked on' },
   rate_limited: { kind: 'limited', title: 'Too many requests' },
+  too_many_live: { kind: 'limited', title: 'Too many of yours are on their way' },
   overloaded: { kind: 'unavailable', title: 'The server is overloaded' },
   leaving: { kind: 'unavailable', title: 'This process is being stopped' },
   busy: { kind: 'unavailable', title: 'Somebody else is changing this right now' },

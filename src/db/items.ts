@@ -68,7 +68,11 @@ async function insertItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<
   return { created: true, id, ...made, run: step && { pipeline: pipeline.name, itemId: id, epoch: 1, step } };
 }
 
-async function findDuplicate(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<Created | null> {
+export async function findDuplicate(
+  sql: Sql,
+  pipeline: Pipeline,
+  item: Pick<NewItem, 'dedupeKey'>,
+): Promise<Created | null> {
   const { rows } = await sql.query<{ id: string }>(
     `SELECT id FROM items WHERE pipeline = $1 AND dedupe_key = $2 AND (ended_at IS NULL OR dedupes_all)
      ORDER BY id DESC LIMIT 1`,

@@ -54,6 +54,7 @@ export interface TestApiOptions {
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
   sendsMail?: boolean;
+  maxLivePerOwner?: number;
   logger?: Logger;
 }
 
@@ -89,6 +90,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
       submission: {
         address: { hosts: ['github.com', 'git.example.com'], allowPrivate: false, allowLocal: false },
         vendors: ['openai'],
+        maxLivePerOwner: options.maxLivePerOwner ?? 500,
       },
     },
   });

@@ -112,6 +112,16 @@ describe('POST /api/v1/submissions/bulk', () => {
     expect(JSON.stringify(results)).not.toContain(own?.submission?.id);
   });
 
+  it('submits none of them when one can’t be stored, though no key was sent', async () => {
+    const { pool } = api.database;
+    await pool.query(`ALTER TABLE submissions ADD CONSTRAINT unlucky CHECK (repo_url NOT LIKE '%/unlucky')`);
+    const before = await count();
+    const response = await send([entryOf('lucky'), entryOf('unlucky')]);
+    await pool.query('ALTER TABLE submissions DROP CONSTRAINT unlucky');
+    expect(response.statusCode).toBe(500);
+    expect(await count()).toBe(before);
+  });
+
   it('is for those who may submit', async () => {
     expect((await send([entryOf('x')], VIEWER)).statusCode).toBe(403);
   });

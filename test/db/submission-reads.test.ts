@@ -4,6 +4,7 @@ import { listWaitingReviews } from '../../src/db/overdue-reviews.js';
 import { listStuck } from '../../src/db/stuck.js';
 import { scanSubmissions, type SubmissionFilter } from '../../src/db/submission-list.js';
 import { countShelf, findPosition, listQueued, readThroughput, readTotals } from '../../src/db/submission-queue.js';
+import { countRoom } from '../../src/db/submission-room.js';
 import { submission } from '../../src/pipelines/submission.js';
 import type { Sql } from '../../src/ports/sql.js';
 import { readsOf } from '../support/reads.js';
@@ -52,6 +53,7 @@ const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['a page of what holds a word', list({ q: 'nothing' }, { examine: 2_000 }), 7_000],
   ['positions', (sql) => listQueued(sql, submission, { owner: null, limit: 100 }), 1_000],
   ['one position', (sql) => findPosition(sql, submission, ID), 500],
+  ['room for more of an owner’s', (sql) => countRoom(sql, 'owner-4', 500), 100],
   ['throughput', (sql) => readThroughput(sql, submission), 100],
   ['totals', (sql) => readTotals(sql, submission), 100],
   ['the stuck', (sql) => listStuck(sql, submission, 51), 1_000],

@@ -33,7 +33,7 @@ interface Answer {
 
 const SETTINGS = {
   ...{ auth: { secret: SECRET }, bodyLimitBytes: 100_000, temporalUi: null, sendsMail: false },
-  submission: { address: { hosts: [], allowPrivate: false, allowLocal: false }, vendors: [] },
+  submission: { address: { hosts: [], allowPrivate: false, allowLocal: false }, vendors: [], maxLivePerOwner: 500 },
 };
 
 /** The API as it is served, over the stack's own database and engine. */

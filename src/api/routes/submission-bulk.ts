@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { isAppError } from '../../core/errors.js';
 import type { RunInput } from '../../core/run.js';
+import { inTransaction } from '../../db/client.js';
 import { type Answer, answerOnce } from '../../db/idempotency.js';
+import { lockRoom } from '../../db/submission-room.js';
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
 import { callerOf } from '../access.js';
@@ -12,7 +14,7 @@ import { pipelineOf } from '../item-reader.js';
 import { WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { SubmissionAccepted, SubmissionBody } from '../submission-schema.js';
-import { type Asked, askedOf, submit, type SubmitDeps, withLink } from '../submit-skill.js';
+import { type Asked, askedOf, roomFor, submit, type SubmitDeps, withLink } from '../submit-skill.js';
 
 /** As many as one transaction takes well below a second for. */
 const MAX_ENTRIES = 200;
@@ -32,7 +34,7 @@ const Result = z.object({
   errors: z
     .array(z.object({ path: z.string(), message: z.string() }))
     .nullable()
-    .describe('Of one that was refused: the fields that are wrong'),
+    .describe('Of one that was refused: the fields that are wrong, or that it is one too many'),
 });
 
 const Results = z.object({ accepted: z.int(), results: z.array(Result).describe('In the order of the entries') });
@@ -50,6 +52,7 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
       schema: {
         tags: ['submissions'],
         summary: `Submit up to ${String(MAX_ENTRIES)} skills, each with a result of its own`,
+        description: 'Committed together: a request that is not answered with 200 has submitted none of them.',
         headers: IdempotencyHeaders,
         body: Body,
         response: { 200: Results, ...problems(409, 413, 415) },
@@ -65,7 +68,12 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
         body,
       };
       const entries = body.entries.map((entry, index) => checked(entry, index, deps));
-      const { body: kept } = await answerOnce(deps.pool, keyed, (sql) => submitAll(sql, deps, { caller, entries }));
+      const submitThem = (sql: Sql) => submitAll(sql, deps, { caller, entries });
+      // All in one transaction, with a key or without: whoever gets no answer has submitted nothing.
+      const { body: kept } =
+        keyed.key === undefined
+          ? await inTransaction(deps.pool, submitThem)
+          : await answerOnce(deps.pool, keyed, submitThem);
       const { accepted, results } = Kept.parse(kept);
       const shown = results.map((each) => ({
         ...each,
@@ -104,8 +112,10 @@ async function submitAll(
   const sound = entries.flatMap((entry) => ('asked' in entry ? [entry] : []));
   sound.sort((a, b) => (a.asked.dedupeKey < b.asked.dedupeKey ? -1 : 1));
   const pipeline = pipelineOf(deps, 'submission');
+  await lockRoom(sql, caller.sub);
+  const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
   for (const { index, asked } of sound) {
-    const result = await submit(sql, { ...deps, pipeline, caller, asked, runs }).then(acceptedAs, refusedAs);
+    const result = await submit(sql, { ...deps, pipeline, caller, asked, room, runs }).then(acceptedAs, refusedAs);
     results.push({ index, ...result });
   }
   results.sort((a, b) => a.index - b.index);
@@ -127,6 +137,6 @@ function refusedAs(failure: unknown): Outcome {
 
 /** What is wrong with an entry; anything else is wrong with us, and ends the whole. */
 function errorsOf(failure: unknown): { path: string; message: string }[] {
-  if (!isAppError(failure) || failure.kind !== 'invalid') throw failure;
+  if (!isAppError(failure) || !(failure.kind === 'invalid' || failure.code === 'too_many_live')) throw failure;
   return (failure.errors ?? [{ path: '', message: failure.message }]).map(({ path, message }) => ({ path, message }));
 }

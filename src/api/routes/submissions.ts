@@ -9,7 +9,7 @@ import { WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { answerForSubmission } from '../submission-reader.js';
 import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from '../submission-schema.js';
-import { askedOf, submit, type SubmitDeps, withLink } from '../submit-skill.js';
+import { askedOf, roomFor, submit, type SubmitDeps, withLink } from '../submit-skill.js';
 import { tellEngine } from '../tell-engine.js';
 
 const TAGS = ['submissions'];
@@ -24,7 +24,7 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
         summary: 'Submit a skill: it is scanned, judged, perhaps reviewed, and published or rejected',
         description:
           'A skill that is on its way already is answered with 200 and `duplicate`, and with what is examined; whoever submitted it ' +
-          'first alone is given its id and its link. A `ref` that is a whole commit id is answered ' +
+          'first alone is given its id and its link. Too many of one caller on their way are refused with 429 and `too_many_live`. A `ref` that is a whole commit id is answered ' +
           'with 200 and `alreadyVerified` where the skill was published from that commit, and refused otherwise: a host serves ' +
           'the commits of every fork, so only branches and tags are fetched. What a branch leads to is seen when it is fetched; ' +
           'content that was published before is then no new version.',
@@ -39,9 +39,12 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
       const asked = askedOf(body, deps.submission);
       const key = headers['idempotency-key'];
       const runs: RunInput[] = [];
-      const submitting = { ...deps, pipeline: pipelineOf(deps, 'submission'), caller, asked, runs };
+      const pipeline = pipelineOf(deps, 'submission');
       const keyed = { caller: caller.sub, route: 'POST /api/v1/submissions', key, body };
-      const answer = await answerOnce(deps.pool, keyed, (sql) => submit(sql, submitting));
+      const answer = await answerOnce(deps.pool, keyed, async (sql) => {
+        const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
+        return submit(sql, { ...deps, pipeline, caller, asked, room, runs });
+      });
       for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
       const kept = SubmissionAccepted.omit({ statusUrl: true }).parse(answer.body);
       return reply.code(answer.status === 202 ? 202 : 200).send(withLink(deps.links, kept));
