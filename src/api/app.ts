@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
 import type { AddressRules } from '../core/skill-address.js';
 import type { Prisma } from '../db/prisma.js';
+import type { AnyDecisionSaves } from '../ports/decision.js';
 import type { Engine } from '../ports/engine.js';
 import type { Schedules } from '../ports/schedules.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -64,6 +65,8 @@ export interface ApiDeps {
   engine: Engine;
   schedules: Schedules;
   pipelines: Readonly<Record<string, Pipeline>>;
+  /** What decisions bring about besides their moves, by pipeline. */
+  decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;
   links: StatusLinks;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null };

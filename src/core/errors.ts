@@ -27,6 +27,7 @@ interface CodeRow {
 /** Code → kind and title. One table: what a client sees and what the runner does follow from it. */
 export const CODES = {
   invalid_input: { kind: 'invalid', title: 'The request is not valid' },
+  reason_needed: { kind: 'invalid', title: 'This decision needs a reason' },
   bad_input: { kind: 'invalid', title: 'The content cannot be processed' },
   not_signed_in: { kind: 'unauthenticated', title: 'A valid token is needed' },
   not_allowed: { kind: 'forbidden', title: 'Your role does not allow this' },

@@ -49,7 +49,11 @@ interface Leaves<State extends string> {
 export type DoesRow<State extends string = string> = Leaves<State> & {
   does: StageRow<string, State> | readonly StageRow<string, State>[];
 };
-export type AwaitsRow<State extends string = string> = Leaves<State> & { awaits: string };
+export type AwaitsRow<State extends string = string> = Leaves<State> & {
+  awaits: string;
+  /** The outcomes that whoever decides must give a reason for; a decision without one is refused, by whatever route it comes. */
+  needsReason?: readonly string[];
+};
 export type RestsRow<State extends string = string> = Leaves<State> & { rests: RestReason };
 export interface EndsRow<State extends string = string> {
   ends: 'done' | 'failed';
@@ -90,7 +94,7 @@ export interface Pipeline<Name extends string = string, S = States> {
 
 type StateNames<S> = keyof S & string;
 
-interface Table<Name extends string, S> extends Pipeline<Name, S> {
+interface Table<Name extends string, S> extends Pipeline<Name, S & ReasonsOfOutcomes<S>> {
   start: StateNames<S>;
   cancelled: StateNames<S>;
   retries?: readonly StateNames<S>[];
@@ -99,6 +103,13 @@ interface Table<Name extends string, S> extends Pipeline<Name, S> {
     resumesAt?: StateNames<S>;
   };
 }
+
+/** A reason can be asked for an outcome of the row, and for no other word. */
+type ReasonsOfOutcomes<S> = {
+  [K in keyof S]: S[K] extends { then: infer Then; needsReason: unknown }
+    ? { needsReason: readonly (keyof Then)[] }
+    : unknown;
+};
 
 /** Where spent tries may lead: nowhere for `skip` and `leave`. */
 type SpentState<S> = S extends { move: infer State extends string } ? State : never;
@@ -135,6 +146,16 @@ type NameOf<Each> = Each extends { stage: infer Name extends string } ? Name : n
 type StageNameIn<Row> = NameOf<StageRowOf<Row>>;
 type LastOf<Row> = Row extends { does: infer D } ? (D extends readonly [...unknown[], infer Last] ? Last : D) : never;
 type OutcomesIn<Row> = Row extends { then: infer Then } ? keyof Then & string : never;
+
+/** The states that await somebody, and what may be decided there. */
+export type AwaitingOf<P> = P extends { states: infer S }
+  ? { [K in keyof S]: S[K] extends { awaits: string } ? K & string : never }[keyof S]
+  : never;
+export type DecisionOf<P, State extends string> = P extends { states: infer S }
+  ? State extends keyof S
+    ? OutcomesIn<S[State]>
+    : never
+  : never;
 
 export type StateOf<P> = P extends { states: infer S } ? StateNames<S> : never;
 export type StageOf<P> = P extends { states: infer S } ? { [K in keyof S]: StageNameIn<S[K]> }[keyof S] : never;

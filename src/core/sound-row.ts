@@ -1,4 +1,4 @@
-import { isDoes, stagesIn } from './machine.js';
+import { isAwaits, isDoes, stagesIn } from './machine.js';
 import type { Pipeline, StageRow, StateRow } from './pipeline.js';
 import { isSpan, msOf } from './span.js';
 import { SHORTEST_BEATS, UNITS_PER_WINDOW } from './step.js';
@@ -101,6 +101,10 @@ function stateProblems(state: string, row: StateRow): string[] {
   for (const outcome of Object.keys(row.triggers ?? {})) {
     if (!Object.hasOwn(row.then, outcome))
       problems.push(`state '${state}' has a trigger for '${outcome}', no outcome of it`);
+  }
+  for (const outcome of isAwaits(row) ? (row.needsReason ?? []) : []) {
+    if (!Object.hasOwn(row.then, outcome))
+      problems.push(`state '${state}' asks for a reason for '${outcome}', no outcome of it`);
   }
   return problems;
 }

@@ -1,10 +1,9 @@
 import type pg from 'pg';
 import { AppError } from '../core/errors.js';
-import { isAwaits, isEnd, rescuedState, retryStates, rowOf, targetOf, triggerOf } from '../core/machine.js';
+import { isEnd, rescuedState, retryStates, rowOf } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { backoffMs, rescuesCounted } from '../core/rescue-budget.js';
 import type { Sql } from '../ports/sql.js';
-import type { JsonObject } from '../ports/stage.js';
 import { inTransaction } from './client.js';
 import { type ItemRow, lockItem } from './item-row.js';
 import { type Cause, HAS_OPEN_RECEIPT, writeReceipt } from './receipts.js';
@@ -157,73 +156,29 @@ export async function reprioritizeItem(
   });
 }
 
-export interface Decision extends Request {
-  id: string;
-  outcome: string;
-  /** The state the person saw. */
-  seen?: string;
-  /** What the decision brings about besides the move, in the same transaction; returns what the audit entry says of it. */
-  save?(transaction: Sql): Promise<JsonObject>;
-}
-
-/** Stores a person's outcome and makes its move. The same decision sent twice is one, even at once: it is looked for under
- *  the item's lock. Another one in its place is refused. */
-export async function decideItem(pool: pg.Pool, find: FindPipeline, request: Decision): Promise<Changed> {
-  return change(pool, find, request, async (pipeline, item, transaction) => {
-    if (await isDecided(transaction, request)) return null;
-    const row = rowOf(pipeline, item.state);
-    if (!isAwaits(row)) throw elsewhere(item, 'awaits no decision');
-    // Another state may await another person: who may decide was asked for the state that was seen.
-    if (request.seen !== undefined && request.seen !== item.state) throw elsewhere(item, 'was elsewhere before');
-    const to = targetOf(row, request.outcome);
-    if (to === undefined) {
-      const known = Object.keys(row.then).join(', ');
-      throw new AppError('invalid_input', `'${request.outcome}' is no outcome in ${item.state}; use one of ${known}`, {
-        errors: [{ path: 'outcome', message: `use one of ${known}` }],
-      });
-    }
-    const { rowCount } = await transaction.query(
-      `INSERT INTO decisions (id, item_id, visit, state, outcome, reason, actor) VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (item_id, visit, state) DO NOTHING`,
-      [request.id, item.id, item.visit, item.state, request.outcome, request.reason ?? null, request.actor.id],
-    );
-    if (rowCount === 0) throw elsewhere(item, 'was decided already');
-    const saved = await request.save?.(transaction);
-    return {
-      from: item.state,
-      to,
-      via: 'outcome',
-      trigger: triggerOf(row, row.awaits, request.outcome),
-      actor: request.actor,
-      metadata: { ...saved, ...reasonOf(request) },
-      ...(isEnd(rowOf(pipeline, to)) && { reason: request.reason ?? request.outcome.toUpperCase() }),
-    };
-  });
-}
-
-async function isDecided(transaction: Sql, request: Request & { id: string; outcome: string }): Promise<boolean> {
-  const { rows } = await transaction.query<{ itemId: string; outcome: string }>(
-    'SELECT item_id AS "itemId", outcome FROM decisions WHERE id = $1',
-    [request.id],
-  );
-  const [stored] = rows;
-  if (!stored) return false;
-  if (stored.itemId !== request.itemId || stored.outcome !== request.outcome) throw otherDecision(request.id);
-  return true;
-}
-
 /** What to do with the locked item; null: it is done already. */
-type Decide = (pipeline: Pipeline, item: ItemRow, transaction: Sql) => Move | null | Promise<Move | null>;
+export type Decide = (pipeline: Pipeline, item: ItemRow, transaction: Sql) => Move | null | Promise<Move | null>;
 
 export async function change(pool: pg.Pool, find: FindPipeline, request: Request, decide: Decide): Promise<Changed> {
+  return refusing(request, () =>
+    inTransaction(pool, (transaction) => changeLocked(transaction, find, request, decide)),
+  );
+}
+
+export async function refusing(request: Request, work: () => Promise<Changed>): Promise<Changed> {
   try {
-    return await inTransaction(pool, (transaction) => changeLocked(transaction, find, request, decide));
+    return await work();
   } catch (error) {
     throw refusalOf(error, request);
   }
 }
 
-async function changeLocked(transaction: Sql, find: FindPipeline, request: Request, decide: Decide): Promise<Changed> {
+export async function changeLocked(
+  transaction: Sql,
+  find: FindPipeline,
+  request: Request,
+  decide: Decide,
+): Promise<Changed> {
   const item = await lockItem(transaction, request.itemId);
   if (!item) throw new AppError('not_found', `there is no item ${request.itemId}`);
   const pipeline = find(item.pipeline);
@@ -254,7 +209,7 @@ function refusalOf(cause: unknown, { itemId }: Request): unknown {
 const LOCK_NOT_AVAILABLE = '55P03';
 const UNIQUE_VIOLATION = '23505';
 
-function otherDecision(id: string, cause?: unknown): AppError {
+export function otherDecision(id: string, cause?: unknown): AppError {
   return new AppError('idempotency_conflict', `${id} was used for another decision`, { cause });
 }
 
@@ -275,7 +230,7 @@ export function assertAsSeen(item: ItemRow, { seen, seenVersion }: Seen): void {
   if (seenVersion !== undefined && seenVersion !== item.version) throw elsewhere(item, 'has changed since it was seen');
 }
 
-function elsewhere(item: ItemRow, why: string): AppError {
+export function elsewhere(item: ItemRow, why: string): AppError {
   return new AppError('state_conflict', `item ${item.id} is in ${item.state} and ${why}`, {
     facts: { state: item.state, version: item.version },
   });
@@ -285,6 +240,6 @@ function stays(item: ItemRow, via: 'pause' | 'resume' | 'reprioritize', trigger:
   return { from: item.state, to: item.state, via, trigger, actor: request.actor, metadata: reasonOf(request) };
 }
 
-function reasonOf(request: Request): { reason?: string } {
+export function reasonOf(request: Request): { reason?: string } {
   return request.reason === undefined ? {} : { reason: request.reason };
 }

@@ -61,9 +61,13 @@ export const submission = definePipeline({
       then: { pass: 'AUTO_APPROVED', concerns: 'NEEDS_REVIEW', fail: 'REJECTED' },
       triggers: { pass: 'tier2-pass', concerns: 'tier2-concerns', fail: 'tier2-fail' },
     },
-    NEEDS_REVIEW: { awaits: 'admin', then: { escalate: 'TIER3_REVIEW', reject: 'REJECTED' } },
+    NEEDS_REVIEW: {
+      awaits: 'admin',
+      then: { escalate: 'TIER3_REVIEW', reject: 'REJECTED' },
+      needsReason: ['reject'],
+    },
     // Approving publishes in the decision's own transaction: what was scanned is there already.
-    TIER3_REVIEW: { awaits: 'review', then: { approve: 'PUBLISHED', reject: 'REJECTED' } },
+    TIER3_REVIEW: { awaits: 'review', then: { approve: 'PUBLISHED', reject: 'REJECTED' }, needsReason: ['reject'] },
     AUTO_APPROVED: {
       does: stage('publish', { tries: 3, within: '60s', spent: 'leave' }),
       then: { done: 'PUBLISHED' },

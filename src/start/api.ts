@@ -16,6 +16,7 @@ import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalEngine } from '../temporal/engine.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
+import { DECISION_SAVES } from './decisions.js';
 import { startLoops } from './loops.js';
 import { pipelinesOf } from './pipelines.js';
 import { runProcess } from './run-process.js';
@@ -68,6 +69,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     engine: countStarts(engine, metrics, 'api'),
     schedules,
     pipelines,
+    decisionSaves: DECISION_SAVES,
     links,
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,

@@ -6,7 +6,7 @@ import type { Claimed } from '../../src/db/attempt.js';
 import { claimTask } from '../../src/db/claim.js';
 import { inTransaction } from '../../src/db/client.js';
 import { commitAttempt, type Ending } from '../../src/db/commit.js';
-import { decideItem } from '../../src/db/control.js';
+import { decideItem } from '../../src/db/decide-item.js';
 import { createItem } from '../../src/db/items.js';
 import { canary } from '../../src/pipelines/canary.js';
 import { endWaiters, holdItem } from '../support/barrier.js';
@@ -32,7 +32,9 @@ const review = definePipeline({
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi({ pipelines: { canary, review } });
+  // What the decision on a canary brings about besides its move.
+  const saved = async (_: unknown, itemId: string) => Promise.resolve({ ticket: `for ${itemId}` });
+  api = await openApi({ pipelines: { canary, review }, decisionSaves: { canary: { AWAITING: { approve: saved } } } });
 });
 beforeEach(() => {
   api.engine.mood = 'well';
@@ -243,6 +245,16 @@ describe('deciding', () => {
     expect(item).toMatchObject({ state: 'THIRD', decision: null });
     expect(item.timeline.at(-1)).toMatchObject({ to: 'THIRD', actor: 'alice', metadata: { reason: 'looks good' } });
     expect(api.engine.woken).toContainEqual(expect.objectContaining({ pipeline: 'canary', itemId: id, epoch: 1 }));
+  });
+
+  it('brings about what its pipeline has registered for this outcome, and nothing for another', async () => {
+    const [approved, rejected] = [await awaitingDecision(), await awaitingDecision()];
+    const lastOf = async (id: string, outcome: string) =>
+      (await decide(id, { outcome })).json<ItemAnswer>().timeline.at(-1);
+
+    expect(await lastOf(approved, 'approve')).toMatchObject({ metadata: { ticket: `for ${approved}` } });
+    expect(await lastOf(rejected, 'reject')).toMatchObject({ to: 'FAILED', metadata: {} });
+    expect((await show(rejected)).timeline.at(-1)).not.toHaveProperty('metadata.ticket');
   });
 
   it.each(['away', 'silent'] as const)('needs no engine: it may be %s', async (mood) => {

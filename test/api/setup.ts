@@ -7,6 +7,7 @@ import { createStatusLinks } from '../../src/api/status-links.js';
 import { createPool } from '../../src/db/client.js';
 import { createPrisma } from '../../src/db/prisma.js';
 import { PIPELINES } from '../../src/pipelines/registry.js';
+import { DECISION_SAVES } from '../../src/start/decisions.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { createContract, type OpenApi } from './contract.js';
@@ -49,6 +50,7 @@ export interface TestApiOptions {
   /** Where Postgres is said to be; a test's own by default. */
   databaseUrl?: string;
   pipelines?: ApiDeps['pipelines'];
+  decisionSaves?: ApiDeps['decisionSaves'];
   dispatcher?: ApiDeps['dispatcher'];
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
@@ -71,6 +73,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     engine,
     schedules,
     pipelines: options.pipelines ?? PIPELINES,
+    decisionSaves: options.decisionSaves ?? DECISION_SAVES,
     links: createStatusLinks({ secret: SECRET, publicUrl: undefined }),
     ...(options.dispatcher && { dispatcher: options.dispatcher }),
     ...(options.watcher && { watcher: options.watcher }),

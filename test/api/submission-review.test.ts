@@ -110,15 +110,43 @@ describe('a submission in NEEDS_REVIEW', () => {
     expect(await versionsBy(id)).toHaveLength(1);
   });
 
+  it.each([[], ['escalate']])(
+    'is not rejected without a reason by the generic decision either (%s first)',
+    async (...first) => {
+      const id = await inReview();
+      for (const action of first) await act(id, action);
+      const { state } = await itemOf(api.database.pool, id);
+      const decide = (payload: object) =>
+        api.call({ method: 'POST', url: `/api/v1/items/${id}/decisions`, as: REVIEWER, payload });
+
+      for (const given of [{}, { reason: '  ' }]) {
+        const bare = await decide({ outcome: 'reject', ...given });
+        expect(bare.statusCode).toBe(400);
+        expect(bare.json()).toMatchObject({
+          code: 'reason_needed',
+          detail: `'reject' in ${state} needs a reason; send it as reason`,
+          errors: [{ path: 'reason' }],
+        });
+      }
+      expect((await itemOf(api.database.pool, id)).state).toBe(state);
+      const rejected = await decide({ outcome: 'reject', reason: 'It deletes too much.' });
+      expect(rejected.json()).toMatchObject({ state: 'REJECTED' });
+    },
+  );
+
   it('is decided by nobody else', async () => {
     const id = await inReview();
     for (const as of [ALICE, VIEWER]) expect((await act(id, 'approve', { as })).statusCode).toBe(403);
     expect((await itemOf(api.database.pool, id)).state).toBe('NEEDS_REVIEW');
   });
 
-  it('stays unpublished, and where it was, when publishing fails', async () => {
+  it.each([
+    ['NEEDS_REVIEW', []],
+    ['TIER3_REVIEW', ['escalate']],
+  ] as const)('stays unpublished, undecided and in %s when publishing fails', async (state, first) => {
     const id = await inReview();
-    await act(id, 'escalate');
+    for (const action of first) await act(id, action);
+    const before = await lastEntries(id, 100);
     await api.database.pool.query(
       'ALTER TABLE skill_versions ADD CONSTRAINT refuse CHECK (submission_id <> $1)'.replace('$1', `'${id}'`),
     );
@@ -128,7 +156,8 @@ describe('a submission in NEEDS_REVIEW', () => {
     );
 
     expect(refused.statusCode).toBe(500);
-    expect((await itemOf(api.database.pool, id)).state).toBe('TIER3_REVIEW');
+    expect((await itemOf(api.database.pool, id)).state).toBe(state);
+    expect(await lastEntries(id, 100)).toEqual(before);
     expect((await act(id, 'approve')).json()).toMatchObject({ state: 'PUBLISHED' });
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { definePipeline, fanOut, type OutcomeOf, stage, type StageOf, type StateOf } from '../../src/core/pipeline.js';
+import type { DecisionSaves } from '../../src/ports/decision.js';
 import type { AnyStage, Stage, StageResult, Stages } from '../../src/ports/stage.js';
 import type { brief, several, spreadAll, spreadLast, straight } from '../support/tables.js';
 import type { submission } from '../../src/pipelines/submission.js';
@@ -82,6 +83,24 @@ describe('the compiler refuses a table that names an unknown state', () => {
         },
       }),
     ).toThrow("no state 'NOWHERE'");
+  });
+
+  it('or a reason for what cannot be decided there', () => {
+    expect(() =>
+      definePipeline({
+        ...base,
+        rescue,
+        states: {
+          WORKING: {
+            awaits: 'admin',
+            then: { approve: 'DONE' },
+            // @ts-expect-error no such outcome
+            needsReason: ['reject'],
+          },
+          ...ends,
+        },
+      }),
+    ).toThrow("asks for a reason for 'reject'");
   });
 
   it('as what follows a rest', () => {
@@ -242,6 +261,18 @@ describe('the compiler refuses other slips in a table', () => {
     expect(() =>
       definePipeline({ ...base, rescue, states: { WORKING: { does: work10, then: { done: 'DONE' } }, ...ends } }),
     ).toThrow("work.within is '10'");
+  });
+
+  it('a decision that its table does not have, where something is saved with it', () => {
+    const save = () => Promise.resolve({});
+    const saves: DecisionSaves<typeof submission>[] = [
+      { TIER3_REVIEW: { approve: save } },
+      // @ts-expect-error no such outcome there
+      { NEEDS_REVIEW: { approve: save } },
+      // @ts-expect-error nobody decides there
+      { RECEIVED: { vendor: save } },
+    ];
+    expect(saves).toHaveLength(3);
   });
 
   it('a reason to rest that no diagnosis knows', () => {

@@ -106,6 +106,11 @@ describe('a state', () => {
     const row = { awaits: 'admin', then: { yes: 'DONE' }, triggers: { no: 'refused' } };
     expect(problemsOfState(row)).toEqual(["state 'READING' has a trigger for 'no', no outcome of it"]);
   });
+
+  it('asks for a reason for its own outcomes only', () => {
+    const row = { awaits: 'admin', then: { yes: 'DONE' }, needsReason: ['yes', 'no'] };
+    expect(problemsOfState(row)).toEqual(["state 'READING' asks for a reason for 'no', no outcome of it"]);
+  });
 });
 
 describe('a stage', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { beatTask, keepCheckpoint } from '../../src/db/beat.js';
-import { cancelItem, decideItem, pauseItem, rescueItem, resumeItem, retryItem } from '../../src/db/control.js';
+import { cancelItem, pauseItem, rescueItem, resumeItem, retryItem } from '../../src/db/control.js';
+import { decideItem } from '../../src/db/decide-item.js';
 import type { Sql } from '../../src/ports/sql.js';
 import { holdItem } from '../support/barrier.js';
 import {
@@ -138,6 +139,42 @@ describe('a decision', () => {
 
     await expect(decideItem(spine.pool, find, request)).rejects.toThrow('no room');
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+    expect(await decisionsOn(id)).toEqual([]);
+  });
+
+  it('after another one in the same transaction is made with it, with an entry for each', async () => {
+    const id = await awaiting();
+    const [first, second] = [
+      { itemId: id, actor: ROOT, id: `first-${id}`, outcome: 'escalate', seen: 'NEEDS_REVIEW' },
+      { itemId: id, actor: ROOT, id: `second-${id}`, outcome: 'approve', seen: 'SECOND_REVIEW' },
+    ];
+
+    for (let n = 0; n < 2; n += 1) {
+      expect(await decideItem(spine.pool, find, first, second)).toMatchObject({ state: 'PUBLISHING', version: 4 });
+    }
+
+    expect(await movesOf(spine.pool, id)).toEqual([
+      '>JUDGING',
+      'JUDGING>NEEDS_REVIEW',
+      'NEEDS_REVIEW>SECOND_REVIEW',
+      'SECOND_REVIEW>PUBLISHING',
+    ]);
+    expect(await trailFaults(spine.pool, id)).toEqual([]);
+  });
+
+  it('takes back the one before it in the same transaction where it cannot be made', async () => {
+    const id = await awaiting();
+    const first = { itemId: id, actor: ROOT, id: `made-${id}`, outcome: 'escalate' };
+    const second = {
+      ...first,
+      id: `fails-${id}`,
+      outcome: 'approve',
+      save: () => Promise.reject(new Error('no room')),
+    };
+
+    await expect(decideItem(spine.pool, find, first, second)).rejects.toThrow('no room');
+
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'NEEDS_REVIEW', version: 2 });
     expect(await decisionsOn(id)).toEqual([]);
   });
 

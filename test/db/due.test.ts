@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { cancelItem, decideItem, rescueItem } from '../../src/db/control.js';
+import { cancelItem, rescueItem } from '../../src/db/control.js';
+import { decideItem } from '../../src/db/decide-item.js';
 import { clearWake, takeDueStarts, takeDueWakes } from '../../src/db/due.js';
 import { itemOf } from '../support/facts.js';
 import { byHand, findIn, ROOT, useSpine } from '../support/spine.js';

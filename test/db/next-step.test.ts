@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UNITS_PER_WINDOW } from '../../src/core/step.js';
-import { cancelItem, decideItem, rescueItem } from '../../src/db/control.js';
+import { cancelItem, rescueItem } from '../../src/db/control.js';
+import { decideItem } from '../../src/db/decide-item.js';
 import { nextStep } from '../../src/db/next-step.js';
 import { auditOf, effectsOf, itemOf, movesOf, trailFaults } from '../support/facts.js';
 import { byHand, type ByHand, FAILURE, findIn, ROOT, useSpine } from '../support/spine.js';

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { Via } from '../../src/core/machine.js';
-import { cancelItem, decideItem, retryItem } from '../../src/db/control.js';
+import { cancelItem, retryItem } from '../../src/db/control.js';
+import { decideItem } from '../../src/db/decide-item.js';
 import { exhaustItem } from '../../src/db/give-up.js';
 import { recordTransition, SYSTEM } from '../../src/db/transition.js';
 import { submission } from '../../src/pipelines/submission.js';
@@ -195,6 +196,15 @@ describe('what a person asks for out of turn is refused', () => {
     const decision = { id: `${id}:early`, itemId: id, actor: ROOT, outcome: 'approve' };
 
     expect(await codeOf(decideItem(spine.pool, find, decision))).toBe('state_conflict');
+  });
+
+  it.each(['NEEDS_REVIEW', 'TIER3_REVIEW'] as const)('to reject in %s without saying why', async (state) => {
+    const id = await submissionIn(state);
+    const decision = { id: `${id}:bare`, itemId: id, actor: ROOT, outcome: 'reject' };
+
+    expect(await codeOf(decideItem(spine.pool, find, decision))).toBe('reason_needed');
+    expect((await itemOf(spine.pool, id)).state).toBe(state);
+    expect(await codeOf(decideItem(spine.pool, find, { ...decision, reason: 'Too much.' }))).toBe('no error: REJECTED');
   });
 
   it.each(FINAL)('anything at all in %s', async (state) => {

@@ -42,7 +42,7 @@ async function operatorOf(line: Line): Promise<(path: string, body: object) => P
   const app = await buildApp({
     ...{ pool: stack.limited, prisma, engine: stack.engine, pipelines: { [line.table().name]: line.table() } },
     ...{ schedules: createFakeSchedules(), logger: pino({ level: 'silent' }), metrics: createMetrics() },
-    settings: { ...SETTINGS, limits },
+    ...{ settings: { ...SETTINGS, limits }, decisionSaves: {} },
     links: createStatusLinks({ secret: SECRET, publicUrl: undefined }),
   });
   apps.push(app);

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { CRITERIA } from '../../src/core/judgement.js';
-import { cancelItem, decideItem } from '../../src/db/control.js';
+import { cancelItem } from '../../src/db/control.js';
+import { decideItem } from '../../src/db/decide-item.js';
 import { exhaustItem } from '../../src/db/give-up.js';
 import { keepContent } from '../../src/db/skill-contents.js';
 import { publishSkill } from '../../src/db/skills.js';

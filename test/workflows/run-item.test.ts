@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.js';
-import { decideItem, retryItem } from '../../src/db/control.js';
+import { retryItem } from '../../src/db/control.js';
+import { decideItem } from '../../src/db/decide-item.js';
 import { leaveRest } from '../../src/db/leave-rest.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { AnyStage } from '../../src/ports/stage.js';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { cancelItem } from '../../db/control.js';
 import { callerOf } from '../access.js';
 import type { App } from '../app.js';
-import { decide } from '../decide.js';
+import { decide, type DecideDeps } from '../decide.js';
 import { IdempotencyHeaders } from '../idempotency-key.js';
-import { answerFor, findVisible, pipelineOf, type ReaderDeps } from '../item-reader.js';
+import { answerFor, findVisible, pipelineOf } from '../item-reader.js';
 import { ItemAnswer, ItemParams } from '../item-schema.js';
 import { actorOf, assertMayCancel, WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
@@ -13,11 +13,14 @@ import { text } from '../text.js';
 
 const TAGS = ['items'];
 
-const DecisionBody = z.strictObject({ outcome: text(50), reason: text(2_000).optional() });
+const DecisionBody = z.strictObject({
+  outcome: text(50),
+  reason: text(2_000).optional().describe('Needed for the outcomes that the table of the pipeline says so of'),
+});
 
 const CancelBody = z.strictObject({ reason: text(2_000).optional() });
 
-export function addItemRoutes(app: App, deps: ReaderDeps): void {
+export function addItemRoutes(app: App, deps: DecideDeps): void {
   app.get(
     '/api/v1/items/:id',
     {
@@ -38,6 +41,7 @@ export function addItemRoutes(app: App, deps: ReaderDeps): void {
       schema: {
         tags: TAGS,
         summary: 'Decide, in a state that awaits a person',
+        description: 'Refused with 400 (`reason_needed`) where this outcome needs a reason and none is given.',
         params: ItemParams,
         headers: IdempotencyHeaders,
         body: DecisionBody,

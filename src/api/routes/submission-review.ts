@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify';
 import { z } from 'zod';
 import { AppError, isAppError } from '../../core/errors.js';
 import { reprioritizeItem } from '../../db/control.js';
@@ -7,7 +6,7 @@ import { findSubmission } from '../../db/submissions.js';
 import { callerOf } from '../access.js';
 import type { App } from '../app.js';
 import type { Caller } from '../auth.js';
-import { decide } from '../decide.js';
+import { decide, type DecideDeps } from '../decide.js';
 import { IdempotencyHeaders } from '../idempotency-key.js';
 import { findVisible, pipelineOf, type ReaderDeps } from '../item-reader.js';
 import { ItemParams } from '../item-schema.js';
@@ -32,7 +31,7 @@ const REVIEW_STATES = ['NEEDS_REVIEW', 'TIER3_REVIEW'] as const;
 const response = { 200: SubmissionAnswer, ...problems(404, 409, 413, 415) };
 
 /** What a reviewer decides on a submission, and what an admin does to it. */
-export function addSubmissionReviewRoutes(app: App, deps: ReaderDeps): void {
+export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
   addDecision('escalate', 'Escalate a submission in NEEDS_REVIEW to a reviewer', OptionalReason, ['NEEDS_REVIEW']);
   addDecision('approve', 'Approve a submission: it is published', OptionalReason, REVIEW_STATES);
   addDecision('reject', 'Reject a submission, with the reason that its owner is told', ReasonBody, REVIEW_STATES);
@@ -59,20 +58,11 @@ export function addSubmissionReviewRoutes(app: App, deps: ReaderDeps): void {
         const head = await findSubmissionHead(deps, caller, request.params.id);
         const key = request.headers['idempotency-key'];
         const asked = { caller, head, reason: request.body.reason, key };
-        await clearly(action, states, () => decideBy(action, asked, request.log));
+        const first = action === 'approve' && head.state === 'NEEDS_REVIEW' ? 'escalate' : undefined;
+        await clearly(action, states, () => decide(deps, request.log, { ...asked, outcome: action, first }));
         return answerForSubmission(deps, caller, head.id);
       },
     );
-  }
-
-  async function decideBy(action: string, asked: Asked, log: FastifyBaseLogger): Promise<void> {
-    if (action !== 'approve') return decide(deps, log, { ...asked, outcome: action });
-    const { head, key } = asked;
-    if (head.state === 'NEEDS_REVIEW') {
-      await decide(deps, log, { ...asked, outcome: 'escalate', key: key && `${key}:escalate` });
-    }
-    const escalated = head.state === 'NEEDS_REVIEW' ? { ...head, state: 'TIER3_REVIEW' } : head;
-    return decide(deps, log, { ...asked, head: escalated, outcome: action });
   }
 
   app.post(
@@ -117,13 +107,6 @@ export function addSubmissionReviewRoutes(app: App, deps: ReaderDeps): void {
       return answerForSubmission(deps, caller, id);
     },
   );
-}
-
-interface Asked {
-  caller: Caller;
-  head: ItemHead;
-  reason: string | undefined;
-  key: string | undefined;
 }
 
 async function findSubmissionHead(deps: ReaderDeps, caller: Caller, id: string): Promise<ItemHead> {
