@@ -71,6 +71,8 @@ export function configOf(
       notificationsMs: msOf(given.NOTIFICATIONS_KEPT),
       receiptsMs: msOf(given.RECEIPTS_KEPT),
       workersMs: msOf(given.WORKERS_KEPT),
+      skillContentsMs: msOf(given.SKILL_CONTENTS_KEPT),
+      discoveredPackagesMs: msOf(given.DISCOVERED_PACKAGES_KEPT),
     },
     worker: {
       name: given.WORKER_NAME,

@@ -72,6 +72,9 @@ export const settings = z.object({
   RECEIPTS_KEPT: keptText.default('90d'),
   // Long enough to look up after a weekend who it was.
   WORKERS_KEPT: keptText.default('7d'),
+  // As long as receipts: a verdict that is questioned can be looked into for a quarter of a year.
+  SKILL_CONTENTS_KEPT: keptText.default('90d'),
+  DISCOVERED_PACKAGES_KEPT: keptText.default('90d'),
   // What a stage or a request in flight gets to end by itself; container platforms send SIGKILL after 10 to 30 s.
   SHUTDOWN_GRACE_MS: whole(0, 600_000).default(10_000),
   // Where nothing stands in front of the API, nobody is served better by waiting.

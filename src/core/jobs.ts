@@ -31,7 +31,7 @@ export interface JobActivities {
   endJob(end: JobEnd): Promise<void>;
 }
 
-/** What is deleted or folded once it is old enough, in this order. */
+/** What is deleted or folded once it is old enough, in this order: judgements go after the contents that they are of. */
 export const RETENTION_STEPS = [
   'hourlyMetrics',
   'jobExecutions',
@@ -39,6 +39,9 @@ export const RETENTION_STEPS = [
   'receipts',
   'idempotencyKeys',
   'workers',
+  'skillContents',
+  'judgements',
+  'discoveredPackages',
 ] as const;
 export type RetentionStep = (typeof RETENTION_STEPS)[number];
 

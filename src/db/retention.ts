@@ -9,6 +9,8 @@ export interface Kept {
   notificationsMs: number;
   receiptsMs: number;
   workersMs: number;
+  skillContentsMs: number;
+  discoveredPackagesMs: number;
 }
 
 export interface Batch {
@@ -19,13 +21,17 @@ export interface Batch {
 /** A statement over this many rows takes well under a second and holds few locks. */
 const BATCH_ROWS = 1_000;
 
+/** A content may be half a megabyte in hundreds of files, which are deleted with it. */
+const BATCH_CONTENTS = 50;
+
 /** The answer under an idempotency key is promised for a day. */
 const IDEMPOTENCY_KEYS_MS = 86_400_000;
 
 /** Deletes one batch of what is old enough; hourly metrics are folded into their day first. */
 export async function retainBatch(pool: pg.Pool, kept: Kept, step: RetentionStep, rows = BATCH_ROWS): Promise<Batch> {
-  const count = await removedBy(pool, kept, step, rows);
-  return { count, isLast: count < rows };
+  const most = step === 'skillContents' ? Math.min(rows, BATCH_CONTENTS) : rows;
+  const count = await removedBy(pool, kept, step, most);
+  return { count, isLast: count < most };
 }
 
 function removedBy(pool: pg.Pool, kept: Kept, step: RetentionStep, rows: number): Promise<number> {
@@ -43,6 +49,12 @@ function removedBy(pool: pg.Pool, kept: Kept, step: RetentionStep, rows: number)
       return remove({ table: 'idempotency_keys', isOld: `created_at < ${AGO}`, keptMs: IDEMPOTENCY_KEYS_MS });
     case 'workers':
       return removeWorkers(pool, kept.workersMs, rows);
+    case 'skillContents':
+      return remove({ table: 'skill_contents', isOld: UNSHOWN, keptMs: kept.skillContentsMs });
+    case 'judgements':
+      return remove({ table: 'judgements', isOld: OF_NOTHING, keptMs: kept.skillContentsMs });
+    case 'discoveredPackages':
+      return remove({ table: 'discovered_packages', isOld: SUPERSEDED, keptMs: kept.discoveredPackagesMs });
   }
 }
 
@@ -57,6 +69,20 @@ const SETTLED = `created_at < ${AGO} AND routed_at IS NOT NULL AND NOT EXISTS (
 /** A running task that still names its worker needs the row: it says that the worker is gone. */
 const GONE = `(stopped_at < ${AGO} OR died_at < ${AGO})
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.worker = old.id AND t.status = 'running')`;
+
+/** No version is published of it, and no submission that lives or has ended lately has it. Whoever fetches it again meanwhile sets
+ *  `fetched_at` on, which is looked at once more when the row is locked. */
+const UNSHOWN = `fetched_at < ${AGO}
+  AND NOT EXISTS (SELECT 1 FROM skill_versions v WHERE v.content_hash = old.hash)
+  AND NOT EXISTS (SELECT 1 FROM submissions s JOIN items i ON i.id = s.id
+    WHERE s.content_hash = old.hash AND (i.ended_at IS NULL OR i.ended_at >= ${AGO}))`;
+
+/** The content is gone, and nobody can be judged by it again. */
+const OF_NOTHING = `judged_at < ${AGO} AND NOT EXISTS (SELECT 1 FROM skill_contents c WHERE c.hash = old.content_hash)`;
+
+/** The newest version of a package stays, however old: without it, it would be looked at again and submitted once more. */
+const SUPERSEDED = `found_at < ${AGO}
+  AND EXISTS (SELECT 1 FROM discovered_packages newer WHERE newer.name = old.name AND newer.found_at > old.found_at)`;
 
 export const WORKER_DEATHS = 'worker_deaths';
 

@@ -49,6 +49,8 @@ export const KEPT: Kept = {
   notificationsMs: 30 * DAY_MS,
   receiptsMs: 90 * DAY_MS,
   workersMs: 7 * DAY_MS,
+  skillContentsMs: 90 * DAY_MS,
+  discoveredPackagesMs: 90 * DAY_MS,
 };
 
 export async function openMaintenance(): Promise<Maintenance> {

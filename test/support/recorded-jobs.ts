@@ -9,6 +9,7 @@ export const RECORDED_JOBS: Readonly<Record<string, (maintenance: Maintenance) =
   'sweep-cancelled': sweepCancelled,
   'retention-all': retentionAll,
   'retention-step-failed': retentionStepFailed,
+  'retention-of-submissions': retentionAll,
   'stats-refreshed': statsRefreshed,
   'stats-step-failed': statsStepFailed,
   'discover-pages': discoverPages,
