@@ -26,8 +26,9 @@ export interface RunnerDeps {
   logger: Logger;
 }
 
-/** A hold up to this long ends the attempt and lets Temporal try again; a longer one is the run's to wait for. */
-const SHORT_HOLD_MS = 30_000;
+/** A hold up to this long ends the attempt and lets Temporal try again, and nothing shortens it; a longer one is the run's to wait for,
+ *  which is woken when somebody ends the hold. */
+const SHORT_HOLD_MS = 5_000;
 
 /** Ten seconds in all: a rolling upgrade has both versions side by side for longer, but each try may meet the new one. */
 const UNKNOWN_STAGE_TRIES = 10;

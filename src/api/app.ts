@@ -139,7 +139,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   app.addHook('onRequest', authorizeCaller);
   // No body is an empty one, so that validation names the fields that are missing.
   app.addHook('preValidation', async (request) => {
-    if (request.routeOptions.schema?.body !== undefined) request.body ??= {};
+    if (request.routeOptions.schema?.body !== undefined && request.body === undefined) request.body = {};
   });
 
   await addOpenApi(app);

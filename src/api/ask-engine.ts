@@ -4,6 +4,7 @@ import { engineFactsOf, type RunLook } from '../core/retry.js';
 import type { RunRef } from '../core/run.js';
 import { queueFactsOf } from '../db/worker-presence.js';
 import type { Engine } from '../ports/engine.js';
+import type { Schedules } from '../ports/schedules.js';
 import { within } from './engine-health.js';
 
 /** A reader waits no longer than this for what Temporal says of a run; what is not known by then is said to be unknown. */
@@ -19,11 +20,22 @@ export async function askEngine(deps: { engine: Engine; pool: pg.Pool }, run: Ru
   return { ...engineFactsOf(look), ...queue };
 }
 
+export type QueueLook = Pick<Facts, 'pollers' | 'backlog'>;
+
 /** What is not known is left out. */
 export async function lookAtQueue(
   { engine, pool }: { engine: Engine; pool: pg.Pool },
   pipeline: string,
-): Promise<Pick<Facts, 'pollers' | 'backlog'>> {
+): Promise<QueueLook> {
   const queue = await within(PATIENCE_MS, engine.queue(pipeline)).catch(() => null);
   return queue ? queueFactsOf(pool, queue) : {};
+}
+
+/** Whether somebody has stopped the sweeps of a pipeline. What is not known is left out. */
+export async function askIfUnswept(schedules: Schedules, pipeline: string): Promise<Pick<Facts, 'unswept'>> {
+  const sweep = schedules.rows.find(({ sweeps }) => sweeps === pipeline);
+  if (!sweep) return {};
+  if (!sweep.isOn) return { unswept: `${sweep.id} is switched off` };
+  const status = await within(PATIENCE_MS, schedules.find(sweep.id)).catch(() => null);
+  return status?.paused ? { unswept: `${sweep.id} is paused (${status.paused.why ?? 'no reason given'})` } : {};
 }

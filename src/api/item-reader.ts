@@ -3,14 +3,14 @@ import { AppError } from '../core/errors.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { findItemHead, findItemView, type ItemHead, type ItemView } from '../db/item-view.js';
 import type { ApiDeps, ApiSettings } from './app.js';
-import { askEngine } from './ask-engine.js';
+import { askEngine, askIfUnswept } from './ask-engine.js';
 import type { Caller } from './auth.js';
 import type { EngineHealth } from './engine-health.js';
 import { itemAnswer } from './item-answer.js';
 import type { ItemAnswer } from './item-schema.js';
 import { maySee, noSuchItem } from './permissions.js';
 
-export type ReaderDeps = Pick<ApiDeps, 'pool' | 'prisma' | 'engine' | 'pipelines'> &
+export type ReaderDeps = Pick<ApiDeps, 'pool' | 'prisma' | 'engine' | 'pipelines' | 'schedules'> &
   Pick<ApiSettings, 'temporalUi'> & { engineHealth: EngineHealth };
 
 /** An item that gave a sign of life in this time is on its way; Temporal is not asked about it. */
@@ -19,13 +19,19 @@ const ASK_AFTER_MS = 5_000;
 /** What only Temporal can confirm or refute; the other reasons the row knows for certain. */
 const IN_DOUBT: readonly string[] = ['backlog', 'start_lost', 'silent_worker', 'worker_died', 'retrying'];
 
+/** What only a sweep ends. */
+const SWEPT: readonly string[] = ['workflow_closed', 'rescue_wait'];
+
 /** The whole answer to a caller who may see the item. */
 export async function answerFor(deps: ReaderDeps, caller: Caller, id: string): Promise<ItemAnswer> {
   const [view, engineIsThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
   if (!view || !maySee(caller, view.item)) throw noSuchItem(id);
   const pipeline = deps.pipelines[view.item.pipeline];
   const said = engineIsThere ? await askIfInDoubt(deps, view, pipeline) : ({ engine: 'unknown' } as const);
-  return itemAnswer(view, { pipeline, said, engineIsThere, temporalUi: deps.temporalUi });
+  const unswept = SWEPT.includes(diagnose({ ...view, pipeline, ...said }).reason)
+    ? await askIfUnswept(deps.schedules, view.item.pipeline)
+    : {};
+  return itemAnswer(view, { pipeline, said: { ...said, ...unswept }, engineIsThere, temporalUi: deps.temporalUi });
 }
 
 /** The common case costs no call: an item that runs, waits for somebody or has ended is not asked about. */

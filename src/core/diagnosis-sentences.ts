@@ -78,18 +78,22 @@ export function startLost(item: ItemFacts, now: Date): Diagnosis {
   };
 }
 
-interface ClosedRun {
-  now: Date;
-  closedAs: string | undefined;
+interface Sweeping {
   verdict: Verdict;
+  unswept: string | undefined;
 }
 
-export function workflowClosed(item: ItemFacts, { now, closedAs, verdict }: ClosedRun): Diagnosis {
+interface ClosedRun extends Sweeping {
+  now: Date;
+  closedAs: string | undefined;
+}
+
+export function workflowClosed(item: ItemFacts, { now, closedAs, ...sweeping }: ClosedRun): Diagnosis {
   return {
     reason: 'workflow_closed',
     sentence: closedSentence(item, now, closedAs),
     evidence: { runEndedAt: item.runEndedAt?.toISOString() ?? null, closedAs: closedAs ?? null, rescues: item.rescues },
-    nextAction: `The next sweep ${VERDICTS[verdict]}.`,
+    nextAction: actionOf('The next sweep', sweeping),
     nextAt: null,
   };
 }
@@ -109,12 +113,18 @@ const VERDICTS = {
   park: 'parks it, for it is too old to be driven on unasked',
 } as const satisfies Record<Verdict, string>;
 
-export function rescueWait(item: ItemFacts, nextRescueAfter: Date, verdict: Verdict): Diagnosis {
+/** A sweep that somebody has stopped does nothing by itself. */
+function actionOf(sweep: string, { verdict, unswept }: Sweeping): string {
+  const done = `${sweep} ${VERDICTS[verdict]}`;
+  return unswept === undefined ? `${done}.` : `${done}, but ${unswept}: a person must resume it, or retry the item.`;
+}
+
+export function rescueWait(item: ItemFacts, nextRescueAfter: Date, sweeping: Sweeping): Diagnosis {
   return {
     reason: 'rescue_wait',
     sentence: `Its run ended after ${count(item.rescues, 'rescue')}; nothing is done before ${nextRescueAfter.toISOString()}.`,
     evidence: { rescues: item.rescues, nextRescueAfter: nextRescueAfter.toISOString() },
-    nextAction: `The first sweep after that ${VERDICTS[verdict]}.`,
+    nextAction: actionOf('The first sweep after that', sweeping),
     nextAt: nextRescueAfter,
   };
 }
@@ -197,9 +207,10 @@ export function retrying(
 }
 
 export function engineUnreachable(item: ItemFacts, now: Date): Diagnosis {
+  const unknown = item.started ? 'nobody knows what its run does' : 'it can not be started';
   return {
     reason: 'engine_unreachable',
-    sentence: `Temporal does not answer, so nobody knows what its run does; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
+    sentence: `Temporal does not answer, so ${unknown}; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
     evidence: { state: item.state, beatAt: item.beatAt.toISOString() },
     nextAction: 'It goes on when Temporal is back.',
     nextAt: null,

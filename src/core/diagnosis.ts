@@ -114,6 +114,8 @@ export interface Facts {
   pollers?: number;
   /** Tasks of all items that wait in that queue; null: not known. */
   backlog?: number | null;
+  /** Why the pipeline is not swept, where it was asked and somebody has stopped that: `sweep-canary is paused`. */
+  unswept?: string;
 }
 
 /** The last time the item moved or beat. A unit's beat is written to its task alone. */
@@ -168,7 +170,7 @@ function wasClosed({ engine, closedAs }: Facts): boolean {
 }
 
 function ofRun(facts: Facts): Diagnosis | null {
-  const { item, now, engine, wedgedBy, closedAs } = facts;
+  const { item, now, engine, wedgedBy, closedAs, unswept } = facts;
   if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
   if (!item.runEndedAt && engine !== 'gone') return null;
   const held = isHeld(facts) ? ofPipelineHold(facts) : null;
@@ -177,8 +179,8 @@ function ofRun(facts: Facts): Diagnosis | null {
   if (facts.pollers === 0) return say.noWorker(item, now);
   const verdict = verdictAt(facts, now);
   return isAhead(item.nextRescueAfter, now)
-    ? say.rescueWait(item, item.nextRescueAfter, verdictAt(facts, item.nextRescueAfter))
-    : say.workflowClosed(item, { now, closedAs, verdict });
+    ? say.rescueWait(item, item.nextRescueAfter, { verdict: verdictAt(facts, item.nextRescueAfter), unswept })
+    : say.workflowClosed(item, { now, closedAs, verdict, unswept });
 }
 
 /** What the sweep will do at that time, should nothing change before. */

@@ -9,7 +9,7 @@ import { inTransaction, prepared } from './client.js';
 import { type Ending, type Plan, planOf } from './commit-plan.js';
 import { IS_LIVE, lockItem } from './item-row.js';
 import { stepOf } from './next-step.js';
-import { Parameters, storableJson } from './parameters.js';
+import { drawnFrom, Parameters, storableJson } from './parameters.js';
 import { recordTransition, transitionParts } from './transition.js';
 
 export type { Ending } from './commit-plan.js';
@@ -87,7 +87,7 @@ async function saveBehindGuard(transaction: Sql, claimed: Claimed, save: Stateme
   const [itemId, visit, stage, unit] = taskKey(claimed).map((each) => p.add(each));
   await transaction.query(
     `WITH guard AS (SELECT * FROM tasks WHERE item_id = ${itemId} AND visit = ${visit} AND stage = ${stage} AND unit = ${unit}),
-       saved AS (${p.embed(guarded(save))}) SELECT 1`,
+       saved AS (${p.embed(drawnFrom('guard', save))}) SELECT 1`,
     p.values,
   );
 }
@@ -118,7 +118,7 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
         ${p.add(plan.error?.class ?? null)}::text, ${p.add(plan.error?.message ?? null)}::text FROM guard
     )`,
   ];
-  if (plan.save && typeof plan.save !== 'function') parts.push(`saved AS (${p.embed(guarded(plan.save))})`);
+  if (plan.save && typeof plan.save !== 'function') parts.push(`saved AS (${p.embed(drawnFrom('guard', plan.save))})`);
   if (plan.feeds) {
     parts.push(`fed AS (
       INSERT INTO tasks (item_id, visit, stage, unit, position)
@@ -141,11 +141,6 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
 function lockOf(claimed: Claimed, plan: Plan): string {
   if (claimed.unit !== '') return 'FOR SHARE';
   return plan.move || plan.error || plan.inParts ? 'FOR NO KEY UPDATE' : 'FOR SHARE';
-}
-
-function guarded(save: Statement): Statement {
-  if (!/\bguard\b/.test(save.text)) throw new RangeError(`a save must draw its rows FROM guard: ${save.text}`);
-  return save;
 }
 
 function taskAssignments(plan: Plan, p: Parameters): string {

@@ -5,7 +5,7 @@ import type { RunInput } from '../core/run.js';
 import type { Sql, Statement } from '../ports/sql.js';
 import type { JsonObject } from '../ports/stage.js';
 import { prepared } from './client.js';
-import { Parameters, storableJson } from './parameters.js';
+import { drawnFrom, Parameters, storableJson } from './parameters.js';
 import type { Actor } from './transition.js';
 
 export interface NewItem {
@@ -60,7 +60,7 @@ async function insertItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<
        SELECT id, pipeline, owner, version, visit, epoch, state,
          ${p.add(item.trigger)}, ${p.add(item.actor.id)}, ${p.add(item.actor.type)}, ${p.add(storableJson(item.metadata ?? {}))}::jsonb
        FROM item
-     )${item.row ? `, domain AS (${p.embed(item.row)})` : ''}
+     )${item.row ? `, domain AS (${p.embed(drawnFrom('item', item.row))})` : ''}
      SELECT created_at AS "createdAt" FROM item`,
     p.values,
   );

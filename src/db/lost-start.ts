@@ -23,6 +23,9 @@ export async function recordLostStart(
     async (_, item, transaction) => {
       assertAsSeen(item, request);
       if (item.started || item.endedAt) throw new AppError('state_conflict', `item ${item.id} has been taken up since`);
+      if (await wasAcceptedSince(transaction, item, cause)) {
+        throw new AppError('state_conflict', `item ${item.id} has been started since`);
+      }
       // A rescue whose run is lost, or one that was lost before, is one recovery: it has its receipt.
       if (await isReceiptOpen(transaction, item)) return null;
       await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'waiting' });
@@ -32,6 +35,12 @@ export async function recordLostStart(
     },
   );
   return { pipeline: pipeline.name, itemId: seen.itemId, epoch: seen.epoch, step: firstStepOf(pipeline, seen) };
+}
+
+/** The dispatcher may have started it after the sweep looked: then nothing was lost. */
+async function wasAcceptedSince(transaction: Sql, { id }: ItemRow, { seenAt }: Cause): Promise<boolean> {
+  const { rows } = await transaction.query('SELECT 1 FROM items WHERE id = $1 AND accepted_at >= $2', [id, seenAt]);
+  return rows.length > 0;
 }
 
 async function isReceiptOpen(transaction: Sql, { id, epoch }: ItemRow): Promise<boolean> {

@@ -6,6 +6,10 @@ import pg from 'pg';
 /** The key that Prisma's own `migrate deploy` locks, so that it and we never run at once. */
 const PRISMA_MIGRATE_LOCK = 72707369;
 
+/** A change of a table waits for whoever uses it, and everybody who comes later waits behind it: better no new version than a
+ *  standstill of the old. Our own transactions end long before. */
+const LOCK_LIMIT = '30s';
+
 interface Migration {
   name: string;
   sql: string;
@@ -26,6 +30,7 @@ export async function migrate(databaseUrl: string, migrationsDir: string): Promi
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_MIGRATE_LOCK]);
+    await client.query(`SET lock_timeout = '${LOCK_LIMIT}'`);
     await client.query(CREATE_HISTORY);
     const pending = pendingOf(migrations, await appliedIn(client));
     for (const migration of pending) await apply(client, migration);

@@ -17,6 +17,12 @@ export class Parameters {
   }
 }
 
+/** A statement that draws its rows from elsewhere would write them also where nothing else is written. */
+export function drawnFrom(source: 'guard' | 'item', statement: Statement): Statement {
+  if (new RegExp(`\\bFROM\\b.*\\b${source}\\b`, 'is').test(statement.text)) return statement;
+  throw new RangeError(`a statement must draw its rows FROM ${source}: ${statement.text}`);
+}
+
 /** Postgres stores no NUL and no half of a surrogate pair. What people send may hold both, and an error whose text can't be
  *  stored would never be counted. */
 export function storableText(text: string): string {

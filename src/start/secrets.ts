@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jwtVerify, SignJWT } from 'jose';
+import type { Role } from '../api/auth.js';
 
 export interface TokenIssuer {
   secret: string;
@@ -14,6 +15,9 @@ export function ensureJwtSecret(dataDir: string): string {
   return ensureSecret(join(dataDir, 'jwt-secret'), () => randomBytes(48).toString('base64url'));
 }
 
+/** It guards a local installation, whose secret lies beside it: expiring sooner would only break scripts. */
+const ADMIN = { user: 'admin', role: 'admin', until: '10 years' } as const;
+
 /** The admin's token for scripts. Made again when it no longer fits: another secret, issuer or audience, or expired. */
 export async function ensureAdminToken(
   dataDir: string,
@@ -22,7 +26,7 @@ export async function ensureAdminToken(
   const file = join(dataDir, 'admin-token');
   const kept = secretIn(file);
   if (kept && (await isValid(kept, from))) return { token: kept, file, isNew: false };
-  const token = await signAdminToken(from);
+  const token = await signToken(from, ADMIN);
   writePrivate(file, token);
   return { token, file, isNew: true };
 }
@@ -40,13 +44,18 @@ export function ensureSecret(file: string, make: () => string): string {
   return secret;
 }
 
-async function signAdminToken({ secret, issuer, audience }: TokenIssuer): Promise<string> {
-  const token = new SignJWT({ roles: ['admin'] })
+export interface Bearer {
+  user: string;
+  role: Role;
+  until: Date | '10 years';
+}
+
+export async function signToken({ secret, issuer, audience }: TokenIssuer, bearer: Bearer): Promise<string> {
+  const token = new SignJWT({ roles: [bearer.role] })
     .setProtectedHeader({ alg: 'HS256' })
-    .setSubject('admin')
+    .setSubject(bearer.user)
     .setIssuedAt()
-    // It guards a local installation, whose secret lies beside it: expiring sooner would only break scripts.
-    .setExpirationTime('10 years');
+    .setExpirationTime(bearer.until);
   if (issuer) token.setIssuer(issuer);
   if (audience) token.setAudience(audience);
   return token.sign(new TextEncoder().encode(secret));

@@ -323,6 +323,16 @@ const refused: Case[] = [
     names: ['outcome'],
   },
   {
+    name: 'a canary that is null',
+    request: () => ({
+      ...{ method: 'POST', url: '/api/v1/canaries', as: ALICE, payload: 'null' },
+      headers: { 'content-type': 'application/json' },
+    }),
+    status: 400,
+    code: 'invalid_input',
+    names: ['body'],
+  },
+  {
     name: 'an unknown outcome',
     request: decision({ outcome: 'maybe' }),
     status: 400,

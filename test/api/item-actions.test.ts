@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { ItemAnswer } from '../../src/api/item-schema.js';
 import { ADMIN, ALICE, openApi, submit, type TestApi } from './setup.js';
 import { age, claim, commit, show } from './walked.js';
@@ -221,6 +221,26 @@ describe('what Temporal says of an item', () => {
     expect(await show(api, id)).toMatchObject({
       diagnosis: { reason: 'workflow_closed' },
       staleness: { stale: true, stage: 'first', diagnosis: { reason: 'workflow_closed' } },
+    });
+  });
+
+  it('names a sweep that somebody has paused', async () => {
+    const { id } = await submit(api, ALICE);
+    await claim(api, id, 'FIRST', 'first');
+    await age(api, id);
+    api.engine.status = { is: 'gone', how: 'terminated' };
+    api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 0, oldestMs: null };
+    const status = api.schedules.status;
+    onTestFinished(() => {
+      api.schedules.status = status;
+    });
+    expect((await show(api, id)).diagnosis).toMatchObject({ nextAction: 'The next sweep rescues it.' });
+
+    api.schedules.status = status && { ...status, paused: { why: 'ada: too loud' } };
+
+    expect((await show(api, id)).diagnosis).toMatchObject({
+      reason: 'workflow_closed',
+      nextAction: expect.stringContaining('sweep-canary is paused (ada: too loud): a person must resume it') as string,
     });
   });
 

@@ -82,6 +82,19 @@ describe('the list of items', () => {
     expect(await idsOf(query)).toEqual(expected.map((name) => ids[name]));
   });
 
+  it('tells who waits for a worker that is not there', async () => {
+    const { id } = await submit(api, BOB);
+    await commit(api, await claim(api, id, 'FIRST', 'first'), { is: 'done', outcome: 'done' });
+    api.engine.queueStatus = { pollers: [], backlog: 1, oldestMs: null };
+    expect(await idsOf('reason=no_worker')).toEqual([id]);
+
+    api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 1, oldestMs: null };
+    expect(await idsOf('reason=no_worker')).toEqual([]);
+    expect(await idsOf('reason=backlog')).toEqual([id]);
+    await api.call({ method: 'POST', url: `/api/v1/items/${id}/cancel`, as: BOB });
+    await api.database.pool.query('DELETE FROM items WHERE id = $1', [id]);
+  });
+
   it('finds an item by the beginning of its id', async () => {
     expect(await idsOf(`q=${ids.paused}`)).toEqual([ids.paused]);
     expect(await idsOf(`q=${ids.paused.slice(0, 8)}`)).toContain(ids.paused);

@@ -138,7 +138,7 @@ const cases: Case[] = [
     name: 'not started while Temporal is away',
     given: { item: { started: false, startTries: 2, startAfter: ago(1), beatAt: ago(10) }, engine: 'unknown' },
     reason: 'engine_unreachable',
-    says: 'Temporal does not answer, so nobody knows what its run does; its last sign of life was 10 s ago.',
+    says: 'Temporal does not answer, so it can not be started; its last sign of life was 10 s ago.',
     next: 'It goes on when Temporal is back.',
     at: null,
   },
@@ -148,6 +148,14 @@ const cases: Case[] = [
     reason: 'workflow_closed',
     says: 'Its run ended 45 s ago, before the item did.',
     next: 'The next sweep rescues it.',
+    at: null,
+  },
+  {
+    name: 'left by its run while nobody sweeps',
+    given: { item: { runEndedAt: ago(45) }, unswept: 'sweep-orders is paused (ada: too loud)' },
+    reason: 'workflow_closed',
+    says: 'Its run ended 45 s ago, before the item did.',
+    next: 'The next sweep rescues it, but sweep-orders is paused (ada: too loud): a person must resume it, or retry the item.',
     at: null,
   },
   {

@@ -136,6 +136,13 @@ describe('migrations', () => {
     expect(await migrate(url, dir)).toEqual({ applied: ['2_second'] });
   });
 
+  it('give up rather than make everybody wait behind them for a lock', async () => {
+    write('1_first', `CREATE TABLE a AS SELECT current_setting('lock_timeout') AS lock_limit;`);
+    await migrate(url, dir);
+
+    expect(await query('SELECT lock_limit FROM a')).toEqual([{ lock_limit: '30s' }]);
+  });
+
   it('that were changed after they were applied are refused', async () => {
     write('1_first', 'CREATE TABLE a (id int);');
     await migrate(url, dir);

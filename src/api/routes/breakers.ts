@@ -54,7 +54,7 @@ export function addBreakerRoutes(app: App, deps: Deps): void {
       config: { access: ['admin'] },
       schema: {
         tags: TAGS,
-        summary: 'Close a breaker by hand: what waits goes on, within half a minute',
+        summary: 'Close a breaker by hand: what waits goes on within seconds',
         params: BreakerParams,
         body: CloseBody,
         response: { 200: Breakers, ...problems(404, 413, 415) },

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { diagnose, REASONS } from '../../core/diagnosis.js';
+import { diagnose, type Facts, REASONS } from '../../core/diagnosis.js';
 import { ERROR_CLASSES } from '../../core/error-class.js';
 import { findRow } from '../../core/machine.js';
-import type { Pipeline } from '../../core/pipeline.js';
 import { stalenessOf } from '../../core/staleness.js';
 import { type ItemFilter, isExact } from '../../db/item-filter.js';
 import { type Scan, scanItems } from '../../db/item-list.js';
 import { callerOf } from '../access.js';
 import type { App } from '../app.js';
+import { lookAtQueue, type QueueLook } from '../ask-engine.js';
 import type { Caller } from '../auth.js';
 import { cursorOf, positionIn } from '../cursor.js';
 import type { ReaderDeps } from '../item-reader.js';
@@ -28,7 +28,7 @@ const Query = z.strictObject({
   reason: z
     .enum(REASONS)
     .optional()
-    .describe('The reason of the diagnosis, as far as the row tells it: Temporal is not asked for a list'),
+    .describe('The reason of the diagnosis, as far as row and queue tell it: Temporal is not asked about single runs'),
   error: z.enum(ERROR_CLASSES).optional().describe('The class of its present error'),
   q: text(200)
     .optional()
@@ -75,7 +75,10 @@ export function addItemListRoute(app: App, deps: ReaderDeps): void {
         scanItems(deps.pool, filter, { ...bounds, take }),
         deps.engineHealth.isThere(),
       ]);
-      const fitting = fittingIn(scan, { reason: asked.reason, pipelines: deps.pipelines, engineIsThere });
+      const diagnosed = await diagnosedIn(deps, scan, engineIsThere);
+      const fitting = diagnosed.filter(
+        ({ diagnosis }) => asked.reason === undefined || diagnosis.reason === asked.reason,
+      );
       return pageOf(scan, fitting, { limit, examine: bounds.examine, isFirst: before === null, asked });
     },
   );
@@ -103,21 +106,28 @@ function examinedFor(filter: ItemFilter, reason: string | undefined, before: str
   return before !== null && isExact(filter) ? limit + 1 : EXAMINED;
 }
 
-interface Fitting {
-  reason: string | undefined;
-  pipelines: Readonly<Record<string, Pipeline>>;
-  engineIsThere: boolean;
+/** What may wait for a worker that is not there. */
+const MAY_LACK_WORKER: readonly string[] = ['backlog', 'workflow_closed', 'rescue_wait'];
+
+/** Temporal is asked about queues, of which there are few, and not about runs. */
+async function diagnosedIn(deps: ReaderDeps, scan: Scan, engineIsThere: boolean): Promise<ListedItem[]> {
+  const engine = engineIsThere ? {} : ({ engine: 'unknown' } as const);
+  const rows = scan.items.map((listed) => {
+    const facts: Facts = { ...listed, now: scan.now, pipeline: deps.pipelines[listed.item.pipeline], ...engine };
+    return { listed, facts, mayLackWorker: MAY_LACK_WORKER.includes(diagnose(facts).reason) };
+  });
+  const inDoubt = rows.filter((row) => engineIsThere && row.mayLackWorker).map(({ facts }) => facts.item.pipeline);
+  const queues = await lookAtQueues(deps, inDoubt);
+  return rows.map(({ listed, facts, mayLackWorker }) => {
+    const asked = { ...facts, ...(mayLackWorker && queues.get(facts.item.pipeline)) };
+    const diagnosis = diagnose(asked);
+    return listedAnswer(listed, scan.now, diagnosis, stalenessOf(asked, diagnosis) !== null);
+  });
 }
 
-function fittingIn(scan: Scan, { reason, pipelines, engineIsThere }: Fitting): ListedItem[] {
-  const all = scan.items.map((each) => {
-    const pipeline = pipelines[each.item.pipeline];
-    const engine = engineIsThere ? {} : ({ engine: 'unknown' } as const);
-    const facts = { ...each, now: scan.now, pipeline, ...engine };
-    const diagnosis = diagnose(facts);
-    return listedAnswer(each, scan.now, diagnosis, stalenessOf(facts, diagnosis) !== null);
-  });
-  return reason === undefined ? all : all.filter((each) => each.diagnosis.reason === reason);
+async function lookAtQueues(deps: ReaderDeps, pipelines: readonly string[]): Promise<Map<string, QueueLook>> {
+  const looks = [...new Set(pipelines)].map(async (name) => [name, await lookAtQueue(deps, name)] as const);
+  return new Map(await Promise.all(looks));
 }
 
 interface PageBounds {

@@ -138,7 +138,7 @@ describe('a sweep rescues', () => {
     expect(await attemptsOf(spine.pool, id)).toEqual(['read done']);
   });
 
-  it('no start that somebody has taken up while Temporal was asked', async () => {
+  it.each(['taken up', 'started'])('no start that somebody has %s while Temporal was asked', async (what) => {
     const { hand, engine, sweep } = scene();
     const id = await hand.make();
     await silence(id);
@@ -146,7 +146,8 @@ describe('a sweep rescues', () => {
     const late: Engine = {
       ...engine,
       async describe() {
-        await hand.claimed(id);
+        if (what === 'taken up') await hand.claimed(id);
+        else await spine.pool.query('UPDATE items SET accepted_at = now() WHERE id = $1', [id]);
         return { is: 'gone', how: 'never_existed' };
       },
     };
