@@ -99,10 +99,12 @@ function placeOf(sort: SkillOrder, { name, updatedAt, id }: RegisteredSkill): Pl
   return sort === 'name' ? { name } : { updatedAt, id };
 }
 
+/** In any case, as names are unique. */
 export async function findSkill(sql: Sql, name: string): Promise<RegisteredSkill | null> {
-  const { rows } = await sql.query<RegisteredSkill>(`SELECT ${SKILL} FROM skills s ${NEWEST} WHERE s.name = $1`, [
-    name,
-  ]);
+  const { rows } = await sql.query<RegisteredSkill>(
+    `SELECT ${SKILL} FROM skills s ${NEWEST} WHERE lower(s.name) = lower($1)`,
+    [name],
+  );
   return rows[0] ?? null;
 }
 

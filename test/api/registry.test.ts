@@ -68,6 +68,11 @@ describe('the registry', () => {
     ]);
   });
 
+  it('finds a skill by its name in any case, and says it as it is published', async () => {
+    expect((await api.call({ url: '/api/v1/skills/TIDY' })).json()).toMatchObject({ name: 'tidy', version: '1.1.0' });
+    expect((await api.call({ url: '/api/v1/skills/calendar/versions' })).json()).toMatchObject({ name: 'Calendar' });
+  });
+
   it('shows what others say of a skill, where that was asked, and the last that was known where it was in vain', async () => {
     const { pool } = api.database;
     const { rows } = await pool.query<{ id: string }>(`SELECT id FROM skills WHERE name = 'mailer'`);
@@ -153,7 +158,7 @@ describe('one skill', () => {
     expect(other.statusCode).toBe(400);
   });
 
-  it.each(['none', 'TIDY', '%3Cscript%3E', '..%2f..%2fetc', 'tidy%20', '%F0%9F%92%A9', "tidy'--", 'x'.repeat(150)])(
+  it.each(['none', '%3Cscript%3E', '..%2f..%2fetc', 'tidy%20', '%F0%9F%92%A9', "tidy'--", 'x'.repeat(150)])(
     'that nobody published is not there: %s',
     async (name) => {
       for (const path of ['', '/versions']) {

@@ -60,6 +60,15 @@ async function awaited(): Promise<unknown[]> {
   return rows.map((each) => each['key']);
 }
 
+/** All of the product's, up to the one before it; the rest is there to be applied. */
+async function migrateUpTo(name: string): Promise<void> {
+  cpSync(OURS, dir, { recursive: true });
+  for (const each of readdirSync(dir))
+    if (/^\d/.test(each) && each >= name) rmSync(join(dir, each), { recursive: true });
+  await migrate(url, dir);
+  cpSync(OURS, dir, { recursive: true });
+}
+
 async function tables(): Promise<unknown[]> {
   const rows = await query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
   return rows.map((each) => each['tablename']);
@@ -195,15 +204,6 @@ describe('migrations', () => {
 describe('the migration whose index is built beforehand', () => {
   const NAME = '20261116150000_failures_and_totals';
 
-  /** All of the product's, up to the one before it. */
-  async function migrateUpToIt(): Promise<void> {
-    cpSync(OURS, dir, { recursive: true });
-    for (const each of readdirSync(dir))
-      if (/^\d/.test(each) && each >= NAME) rmSync(join(dir, each), { recursive: true });
-    await migrate(url, dir);
-    cpSync(OURS, dir, { recursive: true });
-  }
-
   /** The statements that operators are told to run, with what their shell fills in. */
   function documented(): string[] {
     const page = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
@@ -224,7 +224,7 @@ describe('the migration whose index is built beforehand', () => {
   }
 
   it('leaves what it would have left, as the manual has it, and the later ones go on from there', async () => {
-    await migrateUpToIt();
+    await migrateUpTo(NAME);
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     for (const statement of documented()) await client.query(statement);
@@ -240,11 +240,26 @@ describe('the migration whose index is built beforehand', () => {
   });
 
   it('fails and leaves nothing where the index alone was built', async () => {
-    await migrateUpToIt();
+    await migrateUpTo(NAME);
     await query(`CREATE INDEX attempts_failed ON attempts (pipeline) WHERE result = 'error'`);
 
     await expect(migrate(url, dir)).rejects.toThrow(/failed and was rolled back.*attempts_failed/);
     expect(await tables()).not.toContain('totals');
+  });
+});
+
+describe('the migration to names in any case', () => {
+  it('leaves a name to the first skill that had it, and the others one of their own', async () => {
+    await migrateUpTo('20261116180200_names_in_any_case');
+    await query(
+      `INSERT INTO skills (id, name, repo_url, skill_name, published_at)
+       SELECT gen_random_uuid(), name, 'https://github.com/a/' || name, name, now() + n * interval '1 second'
+       FROM unnest(ARRAY['Tidy', 'tidy', 'TIDY', 'other']) WITH ORDINALITY AS given (name, n)`,
+    );
+    await migrate(url, dir);
+    const rows = await query(`SELECT replace(name, id::text, 'id') AS name FROM skills ORDER BY published_at`);
+    expect(rows.map(({ name: kept }) => kept)).toEqual(['Tidy', 'tidy-id', 'TIDY-id', 'other']);
+    await expect(query(`UPDATE skills SET name = 'OTHER' WHERE name = 'Tidy'`)).rejects.toThrow('duplicate key');
   });
 });
 

@@ -77,6 +77,9 @@ describe('a published skill', () => {
     await publish(await fetched(theirs, 'Theirs.'));
     const [name] = (await versionsOf(theirs)).map((line) => line.split(' ')[0]);
     expect(name).toBe('tidy-eve');
+    const shouted = { repoUrl: 'https://github.com/zoe/tools', skillName: 'TIDY' };
+    await publishBy(spine.pool, await fetchedBy(spine.pool, shouted, skillOf('Shouted.')));
+    expect((await versionsOf(shouted.repoUrl))[0]).toMatch(/^TIDY-zoe /);
   });
 
   it('has no version of a submission that was not published after all', async () => {

@@ -97,6 +97,7 @@ export function addRegistryRoutes(app: App, { pool }: Deps): void {
       schema: {
         tags: TAGS,
         summary: 'A published skill and its newest version',
+        description: 'Its name is taken in any case.',
         params: Name,
         response: { 200: Skill, ...openProblems(404) },
       },
@@ -121,7 +122,7 @@ export function addRegistryRoutes(app: App, { pool }: Deps): void {
     },
     async ({ params: { name }, query: { cursor, limit } }) => {
       const position = positionIn(cursor, { name }, (text) => /^\d{1,9}$/.test(text));
-      const { id } = await existing(name);
+      const { id, name: published } = await existing(name);
       const found = await listVersions(pool, id, {
         below: position === null ? null : Number(position),
         limit: limit + 1,
@@ -129,7 +130,7 @@ export function addRegistryRoutes(app: App, { pool }: Deps): void {
       const shown = found.slice(0, limit);
       const last = shown.at(-1);
       return {
-        name,
+        name: published,
         versions: shown.map((each) => ({ ...each, publishedAt: each.publishedAt.toISOString() })),
         nextCursor: last && found.length > limit ? cursorOf(String(last.number), { name }) : null,
       };
