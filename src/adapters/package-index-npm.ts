@@ -13,10 +13,18 @@ const PAGE_PACKAGES = 100;
 /** Ten times what such a page is. */
 const MAX_BYTES = 2_000_000;
 
+/** Neither NUL, which can't be stored, nor anything else that nobody can see: npm takes no such names itself. */
+function plainText(max: number) {
+  return z
+    .string()
+    .max(max)
+    .regex(/^[^\p{C}\p{Z}]+$/u);
+}
+
 const Package = z.object({
   package: z.object({
-    name: z.string().min(1).max(214),
-    version: z.string().min(1).max(100),
+    name: plainText(214),
+    version: plainText(100),
     links: z.object({ repository: z.string().max(500).optional().catch(undefined) }).catch({}),
   }),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RepositoryHost } from '../ports/repository-host.js';
-import { createGetJson, type GetOptions } from './get-json.js';
+import { createGetJson, type GetOptions, unavailable } from './get-json.js';
 import { folderOf, shaped } from './package-index-npm.js';
 
 export interface GitHubOptions extends Pick<GetOptions, 'allowPrivate' | 'timeoutMs' | 'resolve'> {
@@ -11,10 +11,13 @@ export interface GitHubOptions extends Pick<GetOptions, 'allowPrivate' | 'timeou
 /** A tree of some ten thousand files. A repository that has more is no skill's. */
 const MAX_BYTES = 4_000_000;
 
-const Tree = z.object({ tree: z.array(z.object({ path: z.string(), type: z.string() })) });
+const Tree = z.object({
+  tree: z.array(z.object({ path: z.string(), type: z.string() })),
+  truncated: z.boolean().default(false),
+});
 
 const Facts = z.object({
-  stargazers_count: z.int().min(0),
+  stargazers_count: z.int().min(0).max(2_147_483_647),
   pushed_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
@@ -47,10 +50,13 @@ export function createGitHubHost({ apiUrl, token, ...options }: GitHubOptions): 
     async listSkillFolders(repoUrl, signal) {
       const asked = await ask(repoUrl, '/git/trees/HEAD?recursive=1', signal);
       if (!asked) return null;
-      const { tree } = shaped(Tree, asked.url, asked.json);
-      return tree.flatMap(({ path, type }) =>
+      const { tree, truncated } = shaped(Tree, asked.url, asked.json);
+      const folders = tree.flatMap(({ path, type }) =>
         type === 'blob' && /(?:^|\/)SKILL\.md$/.test(path) ? [path.replace(/\/?SKILL\.md$/, '')] : [],
       );
+      // That there is none can't be said of a part.
+      if (truncated && folders.length === 0) throw unavailable(asked.url, 'lists a part of the repository alone');
+      return folders;
     },
 
     async findFacts(repoUrl, signal) {

@@ -39,6 +39,19 @@ export async function settlePackage(
   return rowCount === 1;
 }
 
+/** What came of it in the end, said by the transaction that has settled it. */
+export async function storeOutcome(
+  transaction: Sql,
+  { name, version }: PackageVersion,
+  outcome: PackageOutcome,
+): Promise<void> {
+  await transaction.query('UPDATE discovered_packages SET outcome = $3 WHERE name = $1 AND version = $2', [
+    name,
+    version,
+    outcome,
+  ]);
+}
+
 /** Names of the packages whose repository this is, the first few by name. */
 export async function listPackagesOf(sql: Sql, repoUrl: string, limit: number): Promise<string[]> {
   const { rows } = await sql.query<{ name: string }>(

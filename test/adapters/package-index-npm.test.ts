@@ -43,9 +43,11 @@ describe('the npm registry', () => {
         packaged('bare'),
         packaged('odd', 'none'),
         { package: { name: 7 } },
+        packaged('nul\0'),
+        { package: { name: 'odd-version', version: '1.0.0\0', links: {} } },
         null,
       ],
-      total: 5,
+      total: 7,
     });
     const { packages } = await npm(server.url).search('skill', 0, signal);
     expect(packages).toEqual([

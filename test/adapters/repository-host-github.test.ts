@@ -51,6 +51,16 @@ describe('GitHub', () => {
     expect(server.asked).toEqual(['GET /repos/ada/tools/git/trees/HEAD?recursive=1']);
   });
 
+  it('does not take a part of a tree for a repository without a skill', async () => {
+    const readme = { path: 'README.md', type: 'blob' };
+    server.json({ tree: [readme], truncated: true });
+    await expect(github(server.url).listSkillFolders(REPOSITORY, signal)).rejects.toMatchObject({
+      code: 'source_unavailable',
+    });
+    server.json({ tree: [readme, { path: 'pdf/SKILL.md', type: 'blob' }], truncated: true });
+    expect(await github(server.url).listSkillFolders(REPOSITORY, signal)).toEqual(['pdf']);
+  });
+
   it('tells stars and the last push, with the token if there is one', async () => {
     server.json({ stargazers_count: 7, pushed_at: '2026-11-01T10:00:00Z' });
     const facts = await github(server.url, { token: 'secret' }).findFacts(REPOSITORY, signal);

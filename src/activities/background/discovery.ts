@@ -9,7 +9,7 @@ import {
 } from '../../core/discovery.js';
 import { isAppError } from '../../core/errors.js';
 import { inTransaction } from '../../db/client.js';
-import { listFresh, settlePackage } from '../../db/discovered-packages.js';
+import { listFresh, settlePackage, storeOutcome } from '../../db/discovered-packages.js';
 import type { FoundPackage, PackageIndex } from '../../ports/package-index.js';
 import type { RepositoryHost } from '../../ports/repository-host.js';
 import type { Sql } from '../../ports/sql.js';
@@ -92,7 +92,9 @@ async function settle(deps: DiscoveryDeps, found: FoundPackage, examined: Examin
     const submitted = results.filter((each) => each === 'submitted').length;
     page.submitted += submitted;
     if (outcome !== 'submitted' || submitted > 0) return outcome;
-    return results.includes('known') ? 'known' : 'refused';
+    const inTheEnd = results.includes('known') ? 'known' : 'refused';
+    await storeOutcome(transaction, found, inTheEnd);
+    return inTheEnd;
   });
 }
 

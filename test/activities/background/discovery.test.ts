@@ -38,6 +38,14 @@ async function submitted() {
   return rows;
 }
 
+async function outcomeOf(name: string, version = '1.0.0'): Promise<string | undefined> {
+  const { rows } = await spine.pool.query<{ outcome: string }>(
+    'SELECT outcome FROM discovered_packages WHERE name = $1 AND version = $2',
+    [name, version],
+  );
+  return rows[0]?.outcome;
+}
+
 describe('discovery', () => {
   it('submits the skills of a package’s repository, behind everything that somebody waits for', async () => {
     sources.found = [packageOf('tools')];
@@ -71,6 +79,15 @@ describe('discovery', () => {
     expect(await discover()).toMatchObject({ examined: 1, submitted: 1 });
   });
 
+  it('keeps that a skill was on its way already', async () => {
+    offer(1);
+    await discover();
+    sources.found = [packageOf('skill-0', '1.0.1')];
+    expect(await discover()).toMatchObject({ submitted: 0, byOutcome: { known: 1 } });
+    expect(await outcomeOf('skill-0', '1.0.1')).toBe('known');
+    expect(await outcomeOf('skill-0')).toBe('submitted');
+  });
+
   it('submits once what two runs find at the same time', async () => {
     offer(8);
     const pages = await Promise.all([discover(), discover(), discover()]);
@@ -100,6 +117,7 @@ describe('discovery', () => {
       submitted: 0,
       byOutcome: { no_skill: 2, no_repository: 2, refused: 1 },
     });
+    expect(await outcomeOf('odd')).toBe('refused');
     expect(await discover()).toMatchObject({ examined: 0 });
     expect(await submitted()).toEqual([]);
   });

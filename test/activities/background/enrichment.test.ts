@@ -38,7 +38,7 @@ function enrich(budget = 10) {
 
 async function factsOf(name: string) {
   const { rows } = await spine.pool.query<object>(
-    `SELECT stars, downloads, last_commit_at AS "lastCommitAt", error FROM skill_facts f JOIN skills s ON s.id = f.skill_id
+    `SELECT stars, downloads::float8 AS downloads, last_commit_at AS "lastCommitAt", error FROM skill_facts f JOIN skills s ON s.id = f.skill_id
      WHERE s.name = $1`,
     [name],
   );
@@ -54,6 +54,14 @@ describe('enrichment', () => {
 
     expect(await enrich()).toEqual({ examined: 1, known: 1, errors: [], isLast: true });
     expect(await factsOf('pdf')).toEqual({ stars: 7, downloads: 42, lastCommitAt: PUSHED, error: null });
+  });
+
+  it('keeps more downloads than an integer of four bytes holds', async () => {
+    await publish('pdf');
+    await packaged('pdf-skill', 'pdf');
+    sources.downloads = { 'pdf-skill': 3_000_000_000 };
+    expect(await enrich()).toMatchObject({ known: 1, errors: [] });
+    expect(await factsOf('pdf')).toMatchObject({ downloads: 3_000_000_000 });
   });
 
   it('says nothing of what it does not know: no package, no repository', async () => {
