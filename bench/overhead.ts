@@ -15,7 +15,7 @@ import { createItem } from '../src/db/items.js';
 import { migrate } from '../src/db/migrate.js';
 import { startPostgres } from '../src/start/embedded-postgres.js';
 import { startTemporal } from '../src/start/embedded-temporal.js';
-import { freePort } from '../src/start/free-port.js';
+import { freePort } from '../test/support/free-port.js';
 import { createTemporalEngine } from '../src/temporal/engine.js';
 import { cpuMsOf } from './cpu.js';
 import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createPool } from '../src/db/client.js';
 import { startPostgres } from '../src/start/embedded-postgres.js';
-import { freePort } from '../src/start/free-port.js';
+import { freePort } from '../test/support/free-port.js';
 import { LIVE, liveIds, openScene, type Scene, stickAgain, STUCK, stuckIds } from './sweep-data.js';
 import { createSweeper, engineInMemory } from './sweep-once.js';
 import { readsOf } from './sweep-reads.js';

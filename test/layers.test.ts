@@ -57,7 +57,7 @@ describe('who may import whom', () => {
     ['src/unheard-of/x.ts', '../core/span.js'],
     ...['core', 'pipelines', 'workflows', 'activities', 'adapters', 'db', 'temporal', 'telemetry', 'api'].flatMap(
       (folder) => [
-        [`src/${folder}/x.ts`, '../start/free-port.js'],
+        [`src/${folder}/x.ts`, '../start/secrets.js'],
         [`src/${folder}/x.ts`, '../config.js'],
       ],
     ),
@@ -84,7 +84,7 @@ describe('who may import whom', () => {
     ['src/config.ts', './pipelines/registry.js'],
     ['src/start/x.ts', '../config.js'],
     ['src/start/x.ts', '../../scripts/any.mjs'],
-    ['test/db/x.ts', '../../src/start/free-port.js'],
+    ['test/db/x.ts', '../../src/start/secrets.js'],
   ])('%s may import %s', async (file, name) => {
     expect(await rulesBroken(untyped, file, importing(name))).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { msOf } from '../core/span.js';
 import type { Claimed } from '../db/attempt.js';
 import type { Ending } from '../db/commit.js';
 import { storableText } from '../db/parameters.js';
-import { isLostSight, type Settled } from './watch.js';
+import type { Settled } from './watch.js';
 
 /** Wait between error tries where the table names none. */
 const DEFAULT_BACKOFF = { first: '1s', max: '1m' } as const;
@@ -23,7 +23,7 @@ export function endingOf(pipeline: Pipeline, claimed: Claimed, settled: Settled)
     case 'result':
       return { is: 'done', ...settled.result };
     case 'released':
-      return { is: 'released', lostSight: isLostSight(settled.cause) };
+      return { is: 'released', lostSight: settled.why === 'lost_sight' };
     case 'superseded':
       return null;
     case 'error':

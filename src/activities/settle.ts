@@ -10,7 +10,7 @@ import { recordRefusal, rereadAttempt } from '../db/reread.js';
 import { isTransient } from '../db/transient.js';
 import { errorEnding } from './ending.js';
 import { patiently, withoutEnd } from './patience.js';
-import { isLostSight, type Settled } from './watch.js';
+import type { Settled } from './watch.js';
 
 interface SettleDeps {
   pool: pg.Pool;
@@ -49,14 +49,10 @@ export async function commitEnding(
   if (ending.is === 'error') throw retryLater(deps, ending);
   if (settled.as === 'released') {
     deps.logger.info({ why: settled.cause.message }, 'stage released');
-    throw isCancelled(settled.cause) ? settled.cause : retryAtOnce(settled.cause);
+    throw settled.why === 'cancelled' ? settled.cause : retryAtOnce(settled.cause);
   }
   deps.logger.info({ ending: ending.is, next: committed.step.do }, 'stage ended');
   return committed.step;
-}
-
-function isCancelled(cause: CancelledFailure): boolean {
-  return cause.message !== 'WORKER_SHUTDOWN' && !isLostSight(cause);
 }
 
 function retryAtOnce({ message }: CancelledFailure): ApplicationFailure {

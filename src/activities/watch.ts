@@ -12,12 +12,15 @@ import { isTransient } from '../db/transient.js';
 import { BEAT_MS, type Beats } from './beats.js';
 import type { AnyStage, Json, JsonObject, StageResult } from '../ports/stage.js';
 
+/** The worker shuts down, the run was cancelled, or Temporal was away for too long and has given the attempt up. */
+type ReleasedWhy = 'shutdown' | 'cancelled' | 'lost_sight';
+
 /** How a stage's attempt came out, before anything is written. */
 export type Settled =
   | { as: 'result'; result: StageResult }
   | { as: 'error'; error: Error }
-  /** The worker shuts down, the run was cancelled, or Temporal was away for too long: nobody's fault. */
-  | { as: 'released'; cause: CancelledFailure }
+  /** Nobody's fault. */
+  | { as: 'released'; why: ReleasedWhy; cause: CancelledFailure }
   /** Another attempt holds the task now, or the item has moved on. */
   | { as: 'superseded' };
 
@@ -101,7 +104,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     if (!(error instanceof CancelledFailure)) return;
     const settled = settledOf(error, deps.beats);
     // Where Temporal was away the database may be too: what is done waits for it, and its fence decides whether it still may.
-    if (settled.as === 'released' && !isLostSight(error)) released.abort();
+    if (settled.as === 'released' && settled.why !== 'lost_sight') released.abort();
     abort(settled);
   });
 
@@ -153,14 +156,16 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
   }
 }
 
-/** Temporal cancels an activity for several reasons; it names them in the message. */
+/** If Temporal has given up an attempt that never fell silent, it was away or out of reach, and the task is given back at no cost,
+ *  unless another attempt has it by now. One that did fall silent leaves the task as it is: a stage that blocks worker after worker
+ *  is counted by the next claim. */
 function settledOf(cause: CancelledFailure, beats: Beats): Settled {
-  return isLostSight(cause) && beats.wasSilent() ? { as: 'superseded' } : { as: 'released', cause };
+  const why = whyOf(cause);
+  return why === 'lost_sight' && beats.wasSilent() ? { as: 'superseded' } : { as: 'released', why, cause };
 }
 
-/** Temporal has given the attempt up. If we never fell silent, it was away or out of reach, and the task is given back at no cost,
- *  unless another attempt has it by now. If we did, the next claim must find the task as we left it: a stage that blocks worker
- *  after worker is counted there. */
-export function isLostSight({ message }: CancelledFailure): boolean {
-  return message === 'NOT_FOUND' || message === 'TIMED_OUT';
+/** Temporal cancels an activity for several reasons; it names them in the message. */
+function whyOf({ message }: CancelledFailure): ReleasedWhy {
+  if (message === 'WORKER_SHUTDOWN') return 'shutdown';
+  return message === 'NOT_FOUND' || message === 'TIMED_OUT' ? 'lost_sight' : 'cancelled';
 }

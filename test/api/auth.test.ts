@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIdentify, type AuthSettings } from '../../src/api/auth.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { SECRET } from './setup.js';
 
 const secret = new TextEncoder().encode(SECRET);

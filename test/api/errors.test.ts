@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { mediaTypeOf } from './contract.js';
 import { ADMIN, ALICE, BOB, type Call, openApi, REVIEWER, submit, type TestApi, tokenOf, VIEWER } from './setup.js';
 

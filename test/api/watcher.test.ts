@@ -7,7 +7,7 @@ import { holdPresence } from '../../src/db/presence.js';
 import { openSession } from '../../src/db/session.js';
 import { lockWorker, registerWorker, reportExit, retireWorker, type WorkerProcess } from '../../src/db/workers.js';
 import { startPostgres } from '../../src/start/embedded-postgres.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { projectRoot } from '../../src/config.js';
 import { tempDir } from '../start/temp-dir.js';
 import { byHand, openSpine, type Spine } from '../support/spine.js';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cachedTemporalCli, locateTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import { temporalStep } from '../../scripts/get-temporal.mjs';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { cloneOf, root } from './clone.js';
 
 /** No Temporal anywhere, an empty cache, and no way to the download. */

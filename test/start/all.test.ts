@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { variableNames } from '../../src/config.js';
 import { openDataDir } from '../../src/start/data-dir.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { runChild } from './run-child.js';
 import { tempDir } from './temp-dir.js';
 

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../scripts/pid-lock.mjs';
 import { startPostgres, type RunningPostgres } from '../../src/start/embedded-postgres.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { startParent } from './run-child.js';
 import { tempDir } from './temp-dir.js';
 

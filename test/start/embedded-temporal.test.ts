@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import { isAlive } from '../../scripts/pid-lock.mjs';
 import { startTemporal, type RunningTemporal, type TemporalOptions } from '../../src/start/embedded-temporal.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { startParent } from './run-child.js';
 import { tempDir } from './temp-dir.js';
 

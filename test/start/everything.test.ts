@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../scripts/pid-lock.mjs';
 import { projectRoot, variableNames } from '../../src/config.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { signalIfThere } from '../../src/start/os-process.js';
 import { until } from '../support/until.js';
 import { tempDir } from './temp-dir.js';

@@ -7,7 +7,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import type pg from 'pg';
 import { inject } from 'vitest';
 import { projectRoot, variableNames } from '../../src/config.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { nodePart } from '../../src/start/node-part.js';
 import { ensureAdminToken } from '../../src/start/secrets.js';
 import { createSupervisor } from '../../src/start/supervisor.js';

@@ -6,7 +6,7 @@ import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import { migrate } from '../../src/db/migrate.js';
 import { startPostgres } from '../../src/start/embedded-postgres.js';
 import { startTemporal } from '../../src/start/embedded-temporal.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from './free-port.js';
 import type { Running } from '../../src/start/running.js';
 import { onServer, templateDatabase, urlOfDatabase } from './postgres.js';
 

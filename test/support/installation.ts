@@ -11,7 +11,7 @@ import { projectRoot, variableNames } from '../../src/config.js';
 import { migrate } from '../../src/db/migrate.js';
 import { startPostgres } from '../../src/start/embedded-postgres.js';
 import { startTemporal } from '../../src/start/embedded-temporal.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from './free-port.js';
 import { openLog } from '../../src/start/log-file.js';
 import { nodePart } from '../../src/start/node-part.js';
 import { createSupervisor } from '../../src/start/supervisor.js';

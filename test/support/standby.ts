@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
 import { startPostgres } from '../../src/start/embedded-postgres.js';
-import { freePort } from '../../src/start/free-port.js';
+import { freePort } from './free-port.js';
 import { openLog } from '../../src/start/log-file.js';
 import { until } from './until.js';
 

@@ -1,4 +1,4 @@
-import { freePort } from '../../../src/start/free-port.js';
+import { freePort } from '../../support/free-port.js';
 
 /** Takes as many ports as asked for, says which, and keeps them until it is ended. */
 const ports: number[] = [];

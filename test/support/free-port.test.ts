@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freePort } from '../../src/start/free-port.js';
-import { runChild } from './run-child.js';
+import { freePort } from './free-port.js';
+import { runChild } from '../start/run-child.js';
 
 async function listen(port: number): Promise<void> {
   const server = createServer().listen(port, '127.0.0.1');

@@ -27,7 +27,9 @@ export async function freePort({ first, last }: PortRange = OURS): Promise<numbe
 /** Whether the mark is ours now. One on a port that turned out to be used is kept: it need not be looked at again. */
 async function isMarked(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();
-  return settles(socket, 'listening', () => socket.bind({ port, address: '127.0.0.1', exclusive: true }));
+  const isOurs = await settles(socket, 'listening', () => socket.bind({ port, address: '127.0.0.1', exclusive: true }));
+  if (!isOurs) socket.close();
+  return isOurs;
 }
 
 async function isUnused(port: number): Promise<boolean> {
