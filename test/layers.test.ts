@@ -27,6 +27,8 @@ describe('who may import whom', () => {
     ['src/core/x.ts', '../pipelines/canary.js'],
     ['src/core/x.ts', 'node:fs'],
     ['src/core/x.ts', 'zod'],
+    ['src/core/x.ts', 'yaml'],
+    ['src/core/front-matter.ts', 'zod'],
     ['src/core/deep/x.ts', '../../db/items.js'],
     ['src/pipelines/x.ts', '../ports/engine.js'],
     ['src/pipelines/x.ts', '../config.js'],
@@ -67,6 +69,7 @@ describe('who may import whom', () => {
 
   it.each([
     ['src/core/x.ts', './span.js'],
+    ['src/core/front-matter.ts', 'yaml'],
     ['src/core/deep/x.ts', '../span.js'],
     ['src/pipelines/x.ts', '../core/pipeline.js'],
     ['src/workflows/x.ts', '@temporalio/workflow'],

@@ -1,4 +1,4 @@
-import { parse } from 'yaml';
+import { partsOfMarkdown, readFrontMatter } from '../core/front-matter.js';
 import { linesOf, type TextFile } from '../core/plain-text.js';
 import type { Case } from './judge-frame.js';
 
@@ -20,34 +20,26 @@ interface FrontMatter {
   description: string;
 }
 
-const FRONT = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
-
 export function ruleCaseOf(given: Case): RuleCase {
   const { files } = given.material;
   const main = files.find(({ path }) => path === 'SKILL.md') ?? { path: 'SKILL.md', text: '', isExecutable: false };
-  const found = FRONT.exec(main.text);
-  const body = main.text.slice(found?.[0].length ?? 0);
+  const { body } = partsOfMarkdown(main.text);
   return {
     ...given,
     main,
-    front: found ? frontMatterOf(found[1] ?? '') : undefined,
+    front: frontMatterOf(main.text),
     body,
     prose: withoutFences(body),
     documents: files.filter(({ path }) => /\.(?:md|mdx|txt|rst)$/i.test(path)),
   };
 }
 
-/** Data only: no tags, no code, no aliases to swell it. */
+/** Not YAML: as if it were not there. */
 function frontMatterOf(text: string): FrontMatter | undefined {
-  try {
-    const read: unknown = parse(text, { schema: 'core', maxAliasCount: 0, logLevel: 'error' });
-    if (typeof read !== 'object' || read === null) return undefined;
-    const { name, description } = read as Record<string, unknown>;
-    return { name: wordsOf(name), description: wordsOf(description) };
-  } catch {
-    // Not YAML: as if it were not there.
-    return undefined;
-  }
+  const read = readFrontMatter(text);
+  if (read.is !== 'read') return undefined;
+  const { name, description } = read.data;
+  return { name: wordsOf(name), description: wordsOf(description) };
 }
 
 function wordsOf(value: unknown): string {

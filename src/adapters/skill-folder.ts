@@ -1,4 +1,4 @@
-import { partsOfMarkdown, plainValue } from '../core/front-matter.js';
+import { frontMatterText } from '../core/front-matter.js';
 import { refusal, shown } from './git-failure.js';
 import { entriesOf, type GitObjects, type TreeEntry } from './git-objects.js';
 
@@ -140,7 +140,7 @@ export function isNamed(name: string, skillName: string): boolean {
 }
 
 export function nameInside(skillFile: Buffer): string {
-  return plainValue(partsOfMarkdown(skillFile.toString('utf8')).frontMatter.get('name') ?? '');
+  return frontMatterText(skillFile.toString('utf8'), 'name');
 }
 
 export function joined(folder: string, name: string): string {

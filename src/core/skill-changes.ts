@@ -67,7 +67,8 @@ function grantedIn(before: SkillText, after: SkillText): string[] {
 /** `Read, Bash(git add, git commit)`, a list in brackets or one with a dash for each: what is in round brackets stays together. */
 function wordsOf(value: string): string[] {
   const words = value.match(/[^\s,[\]"'()]+(?:\([^)]*\)?)?/g) ?? [];
-  return words.filter((word) => word !== '-' && !word.startsWith('#'));
+  // Neither the dash of a list, nor the sign of a text in several lines, asks for anything.
+  return words.filter((word) => !/^(?:-|[>|][-+\d]*)$/.test(word) && !word.startsWith('#'));
 }
 
 function privilegedIn(before: SkillText, after: SkillText): string[] {

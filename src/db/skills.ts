@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { partsOfMarkdown, plainValue } from '../core/front-matter.js';
+import { frontMatterText } from '../core/front-matter.js';
 import { nextVersion, type VersionedSkill } from '../core/skill-version.js';
 import type { Sql } from '../ports/sql.js';
 import type { JsonObject } from '../ports/stage.js';
@@ -105,6 +105,5 @@ async function versioned(transaction: Sql, contentHash: string): Promise<Version
 }
 
 function descriptionOf({ files }: VersionedSkill): string {
-  const page = files.find(({ path }) => path === 'SKILL.md')?.text ?? '';
-  return plainValue(partsOfMarkdown(page).frontMatter.get('description') ?? '');
+  return frontMatterText(files.find(({ path }) => path === 'SKILL.md')?.text ?? '', 'description');
 }

@@ -100,6 +100,11 @@ describe('the version of a skill', () => {
     expect(reasons.join()).toContain(reason);
   });
 
+  it('is no major one when what it asks for is only written over several lines', () => {
+    const folded = skillFile({ ...FRONT, 'allowed-tools': '>-\n  Read, Bash(git status)' });
+    expect(changed({ ...BEFORE, 'SKILL.md': folded }).change).toBe('minor');
+  });
+
   it('is a minor one when a file goes', () => {
     expect(changed(without(BEFORE, 'notes.md'))).toMatchObject({ version: '1.5.0', change: 'minor' });
   });

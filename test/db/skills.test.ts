@@ -46,6 +46,14 @@ describe('a published skill', () => {
     expect(await versionsOf(repo)).toEqual(['tidy 1 1.0.0 Tidies a folder up', 'tidy 2 1.0.1 Tidies a folder up']);
   });
 
+  it('is described as its YAML says, also in several lines', async () => {
+    const repoUrl = 'https://github.com/folded/skills';
+    const page = '---\nname: tidy\ndescription: >\n  Tidies a\n  folder up.\n---\nUse it.\n';
+    const skill = { ...skillOf(page), files: [{ path: 'SKILL.md', bytes: Buffer.from(page), isExecutable: false }] };
+    await publish(await fetchedBy(spine.pool, { repoUrl }, skill));
+    expect((await versionsOf(repoUrl))[0]).toMatch(/1\.0\.0 Tidies a folder up\.$/);
+  });
+
   it('stays as it is when the same content is published again', async () => {
     const repo = 'https://github.com/again/skills';
     const first = await publish(await fetched(repo, 'Same.'));
