@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { extractJsonMiddleware, generateText, Output, wrapLanguageModel } from 'ai';
 import type { Judge } from '../ports/judge.js';
 import { answerSchema } from './judge-answer.js';
-import { judgeFailure } from './judge-failure.js';
+import { judgeFailure, UnfinishedAnswer } from './judge-failure.js';
 import { type Case, createJudge, type Opinion } from './judge-frame.js';
 import { dataPrompt, PROMPT_VERSION, SYSTEM_PROMPT } from './judge-prompt.js';
 
@@ -45,7 +45,7 @@ export function createModelJudge({ provider, model, timeoutMs }: ModelJudge): Ju
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
     try {
-      const { output } = await generateText({
+      const answer = await generateText({
         model: reader,
         system: SYSTEM_PROMPT,
         prompt: dataPrompt(given, randomBytes(NONCE_BYTES).toString('hex')),
@@ -54,7 +54,11 @@ export function createModelJudge({ provider, model, timeoutMs }: ModelJudge): Ju
         maxRetries: 0,
         abortSignal: over.signal,
       });
-      return { marks: output.marks, concerns: output.concerns.slice(0, MAX_CONCERNS) };
+      // Where nothing was said the SDK has no output, and no longer says why.
+      if (answer.text === '' || answer.finishReason === 'content-filter')
+        throw new UnfinishedAnswer(answer.finishReason);
+      const { marks, concerns } = answer.output;
+      return { marks, concerns: concerns.slice(0, MAX_CONCERNS) };
     } catch (error) {
       throw judgeFailure(error, isTimeUp, signal.aborted);
     } finally {

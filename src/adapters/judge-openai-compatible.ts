@@ -1,4 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { type LanguageModelMiddleware, wrapLanguageModel } from 'ai';
+import { z } from 'zod';
 import type { Judge } from '../ports/judge.js';
 import { judgeFetch } from './judge-fetch.js';
 import { createModelJudge, type ModelSettings } from './judge-model.js';
@@ -23,8 +25,21 @@ export function createOpenAICompatibleJudge(settings: OpenAICompatibleSettings):
     supportsStructuredOutputs: true,
     transformRequestBody: ({ response_format: schema, ...body }) => ({ ...body, ...formOf(answerFormat, schema) }),
   });
-  return createModelJudge({ provider: 'openai-compatible', model: provider(model), timeoutMs });
+  const reader = wrapLanguageModel({ model: provider(model), middleware: refusals });
+  return createModelJudge({ provider: 'openai-compatible', model: reader, timeoutMs });
 }
+
+/** A refusal comes beside an empty answer, in a field that the SDK does not read. */
+const refused = z.object({ choices: z.tuple([z.object({ message: z.object({ refusal: z.string().min(1) }) })]) });
+
+const refusals: LanguageModelMiddleware = {
+  specificationVersion: 'v3',
+  async wrapGenerate({ doGenerate }) {
+    const result = await doGenerate();
+    if (!refused.safeParse(result.response?.body).success) return result;
+    return { ...result, finishReason: { unified: 'content-filter', raw: 'refusal' } };
+  },
+};
 
 function formOf(answerFormat: AnswerFormat, schema: unknown): { response_format?: unknown } {
   if (answerFormat === 'none') return {};

@@ -63,8 +63,9 @@ const MIN_SPREAD_MS = 1_000;
 /** For so long nobody has come for a free place: nobody waits any more. As long as the longest hold that ends an attempt. */
 const QUIET_MS = 30_000;
 
-export function canOpen(errorClass: ErrorClass): boolean {
-  return !NEVER_OPENS.includes(errorClass);
+/** `ownFaults`: classes that are the item's own doing in the stage it failed in. */
+export function canOpen(errorClass: ErrorClass, ownFaults: readonly ErrorClass[] = []): boolean {
+  return ![...NEVER_OPENS, ...ownFaults].includes(errorClass);
 }
 
 export function opensBreaker(settings: BreakerSettings, sample: Sample): boolean {

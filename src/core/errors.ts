@@ -53,6 +53,7 @@ export const CODES = {
   scan_failed: { kind: 'unavailable', title: 'The scan did not finish' },
   engine_unavailable: { kind: 'unavailable', title: 'Temporal does not answer', errorClass: 'NETWORK_ERROR' },
   judge_refused: { kind: 'invalid', title: 'The judge does not take our requests', errorClass: 'LLM_ERROR' },
+  judge_declined: { kind: 'invalid', title: 'The judge cannot judge this content' },
   judge_unavailable: { kind: 'unavailable', title: 'The judge gives no answer', errorClass: 'LLM_ERROR' },
   internal: { kind: 'bug', title: 'Something went wrong on our side' },
 } as const satisfies Record<string, CodeRow>;

@@ -20,6 +20,9 @@ export interface StageRow<Name extends string = string, State extends string = s
   /** Wait between error tries, doubling from `first` to `max`. */
   backoff?: { first: Span; max: Span };
   spent: Spent<State>;
+  /** Classes that in this stage are the item's own doing, such as the timeout of work that needs nobody else: no breaker counts
+   *  them. BAD_INPUT always is. */
+  ownFaults?: readonly ErrorClass[];
   /** Well under two seconds and without beats: runs as a local activity, claimed and fenced all the same. */
   short?: boolean;
   /** Present on a stage that runs once per unit. */

@@ -107,12 +107,16 @@ function scanRejection({ findings }: Ended): Rejection {
   return of(`The scan found ${things} that no published skill may hold.`, reasons, MEND);
 }
 
+/** What a skill's own files bring about, and what they would need. */
+const SCAN_WORDS: Partial<Record<ErrorClass, string>> = {
+  SCAN_TIMEOUT: 'Every try took longer than a scan may.',
+  BAD_INPUT: 'Every try took more memory than a scan may.',
+};
+
 function scanFailure({ error }: Ended): Reason {
-  return error?.class === 'SCAN_TIMEOUT'
-    ? reason(
-        'Every try took longer than a scan may.',
-        'Make its files smaller and its lines shorter, then submit it again.',
-      )
+  const why = error && SCAN_WORDS[error.class];
+  return why
+    ? reason(why, 'Make its files smaller and its lines shorter, then submit it again.')
     : reason('Every try failed on our side.', AGAIN);
 }
 
@@ -162,6 +166,7 @@ function reviewReason({ said }: Ended): Reason {
 const STAGE_WORDS: Readonly<Record<string, string>> = {
   checkVendor: 'Looking at its repository',
   fetch: 'Fetching it',
+  fetchVendor: 'Fetching it',
   scanTier1: 'Scanning it',
   judgeTier2: 'Judging it',
   publish: 'Publishing it',

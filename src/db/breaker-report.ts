@@ -7,6 +7,7 @@ import {
   type Sample,
 } from '../core/breaker.js';
 import type { ErrorClass } from '../core/error-class.js';
+import { findStage } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { msOf } from '../core/span.js';
 import type { Sql } from '../ports/sql.js';
@@ -18,7 +19,7 @@ import type { ItemError } from './transition.js';
 /** Whether an ending has anything to say to a breaker. Most have not, and their commit stays one statement. */
 export function concernsBreaker(pipeline: Pipeline, claimed: Claimed, ending: Ending): boolean {
   if (!pipeline.breaker || ending.is === 'released') return false;
-  if (ending.is !== 'done' && canOpen(ending.error.class)) return true;
+  if (ending.is !== 'done' && isStormy(pipeline, claimed, ending.error)) return true;
   return passesOf(claimed).length > 0;
 }
 
@@ -33,10 +34,14 @@ export async function tellBreakers(
   const { breaker: settings } = pipeline;
   if (!settings || ending.is === 'released') return;
   const error = ending.is === 'done' ? null : ending.error;
-  const failed = error && canOpen(error.class) ? { stage: claimed.stage, class: error.class } : null;
+  const failed = error && isStormy(pipeline, claimed, error) ? { stage: claimed.stage, class: error.class } : null;
   // First, for it takes the wider lock.
   if (failed) await openInStorm(transaction, pipeline, settings, failed);
   for (const pass of passesOf(claimed)) await tellOne(transaction, pipeline, settings, { pass, error });
+}
+
+function isStormy(pipeline: Pipeline, { stage }: Claimed, error: ItemError): boolean {
+  return canOpen(error.class, findStage(pipeline, stage)?.row.ownFaults);
 }
 
 function passesOf(claimed: Claimed): readonly Pass[] {

@@ -10,6 +10,7 @@ import { type Ending, type Plan, planOf } from './commit-plan.js';
 import { IS_LIVE, lockItem } from './item-row.js';
 import { stepOf } from './next-step.js';
 import { drawnFrom, Parameters, storableJson } from './parameters.js';
+import { toldOfFailedRun } from './told-end.js';
 import { recordTransition, transitionParts } from './transition.js';
 
 export type { Ending } from './commit-plan.js';
@@ -129,6 +130,9 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
   }
   if (plan.move) parts.push(transitionParts(pipeline, plan.move, p));
   else if (writesItem(claimed, plan)) parts.push(`noted AS (${notedError(plan, p)})`);
+  if (plan.leaves && plan.error) {
+    parts.push(toldOfFailedRun({ pipeline: pipeline.name, epoch: claimed.epoch, error: plan.error }, p));
+  }
   const [committed] = await prepared<{ fence: number }>(
     sql,
     `WITH ${parts.join(',\n')} SELECT fence FROM guard`,

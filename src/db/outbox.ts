@@ -8,6 +8,7 @@ export type EventKind =
   | 'item_exhausted'
   | 'item_parked'
   | 'item_wedged'
+  | 'run_failed'
   | 'breaker_opened'
   | 'breaker_closed'
   | 'no_worker'

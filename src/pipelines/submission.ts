@@ -1,7 +1,14 @@
 import { definePipeline, stage } from '../core/pipeline.js';
 
-/** A minute for git, and as long again for a slow database: a fetch ends by its own limit first. */
-const FETCH_WITHIN = '2m';
+const FETCH = {
+  tries: 2,
+  // There is one more try: a server that refuses or breaks off is well again after half a minute rather than after a second.
+  backoff: { first: '30s', max: '30s' },
+  // A minute for git, and as long again for a slow database: a fetch ends by its own limit first.
+  within: '2m',
+} as const;
+
+const PUBLISH = { tries: 3, within: '60s', spent: 'leave' } as const;
 
 /** A skill is submitted, scanned, judged, perhaps reviewed by a person, and published with a version, or rejected with reasons.
  *  A final state never changes: a rejected skill is submitted again as a new item. */
@@ -30,25 +37,28 @@ export const submission = definePipeline({
       triggers: { vendor: 'vendor-auto-verify', other: 'non-vendor-submission' },
       by: 'system',
     },
-    // It fetches too, for a vendor's skill skips Tier 1; hence a name and an end of its own.
+    // A vendor's skill skips Tier 1, so it is fetched here.
     VENDOR_APPROVED: {
-      does: stage('publishVendor', {
-        tries: 2,
-        within: FETCH_WITHIN,
-        spent: { move: 'REJECTED', trigger: 'fetch-failed' },
-      }),
+      does: [
+        stage('fetchVendor', { ...FETCH, spent: { move: 'REJECTED', trigger: 'fetch-failed' } }),
+        stage('publishVendor', PUBLISH),
+      ],
       then: { done: 'PUBLISHED' },
       triggers: { done: 'publish-complete' },
       by: 'system',
     },
     TIER1_SCANNING: {
       does: [
-        stage('fetch', { tries: 2, within: FETCH_WITHIN, spent: { move: 'TIER1_FAILED' } }),
+        stage('fetch', { ...FETCH, spent: { move: 'TIER1_FAILED' } }),
         stage('scanTier1', {
           // Three retries: a scan that times out may have met a busy machine.
           tries: 4,
-          // A worker scans one skill at a time, and a hundred may wait for their turn; a scan itself ends by its own limit.
-          within: '2m',
+          // A worker scans one skill at a time. This bounds the wait for one's turn behind a hundred that all take as long as a
+          // scan may; the scan itself ends by its own limit of ten seconds, and its turn is silent for no longer than this.
+          within: '30m',
+          progressWithin: '2m',
+          // It needs nobody but its worker: whoever takes too long does so by what is in it, and keeps nobody else waiting.
+          ownFaults: ['SCAN_TIMEOUT'],
           backoff: { first: '30s', max: '2m' },
           spent: { move: 'TIER1_FAILED', trigger: 'tier1-timeout' },
         }),
@@ -58,8 +68,9 @@ export const submission = definePipeline({
     },
     TIER2_SCANNING: {
       does: stage('judgeTier2', { tries: 3, within: '2m', backoff: { first: '5s', max: '20s' }, spent: 'leave' }),
-      then: { pass: 'AUTO_APPROVED', concerns: 'NEEDS_REVIEW', fail: 'REJECTED' },
-      triggers: { pass: 'tier2-pass', concerns: 'tier2-concerns', fail: 'tier2-fail' },
+      // What the judge can't judge is no verdict either: a person is asked at once, for another try would end the same way.
+      then: { pass: 'AUTO_APPROVED', concerns: 'NEEDS_REVIEW', unjudged: 'NEEDS_REVIEW', fail: 'REJECTED' },
+      triggers: { pass: 'tier2-pass', concerns: 'tier2-concerns', unjudged: 'judge-unavailable', fail: 'tier2-fail' },
     },
     NEEDS_REVIEW: {
       awaits: 'admin',
@@ -69,7 +80,7 @@ export const submission = definePipeline({
     // Approving publishes in the decision's own transaction: what was scanned is there already.
     TIER3_REVIEW: { awaits: 'review', then: { approve: 'PUBLISHED', reject: 'REJECTED' }, needsReason: ['reject'] },
     AUTO_APPROVED: {
-      does: stage('publish', { tries: 3, within: '60s', spent: 'leave' }),
+      does: stage('publish', PUBLISH),
       then: { done: 'PUBLISHED' },
       triggers: { done: 'publish-complete' },
       by: 'system',

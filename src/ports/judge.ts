@@ -27,8 +27,10 @@ export interface Judgement {
   model: string;
 }
 
-/** Being away, slow or unintelligible is an error of class LLM_ERROR, never a verdict: `judge_unavailable` where another try
- *  can help (`facts.retryAfterMs` is when the judge asked for it), `judge_refused` where only the settings can. */
+/** No judgement is an error, never a verdict. `judge_unavailable`: it is away, slow or unintelligible, and another try can help
+ *  (`facts.retryAfterMs` is when the judge asked for it). `judge_refused`: only the settings can help, so there is one try a run.
+ *  Both are of class LLM_ERROR. `judge_declined`: it can't judge this content, today or tomorrow; that is the content's own doing
+ *  (BAD_INPUT) and says nothing of the next one. */
 export interface Judge {
   /** Names model, prompt and our own rules: with the content hash, the key under which a judgement is cached. It holds for the
    *  findings it was made with: other findings, of a scan with newer rules, ask for a new one. */

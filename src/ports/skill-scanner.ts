@@ -30,5 +30,6 @@ export interface ScanResult {
 
 /** Deterministic: the same files give the same findings. What can't be read, is too large or takes too long never passes. */
 export interface SkillScanner {
-  scan(files: readonly SkillFile[], signal: AbortSignal): Promise<ScanResult>;
+  /** `onTurn` hears how many scans come before this one, whenever that changes; 0: its own has begun. */
+  scan(files: readonly SkillFile[], signal: AbortSignal, onTurn?: (ahead: number) => void): Promise<ScanResult>;
 }

@@ -238,7 +238,8 @@ export function showFigures(
   metrics.workerDeaths.inc(figures.workers.deaths);
   for (const { channel, count } of figures.undelivered) metrics.undelivered.set({ channel }, count);
   for (const pipeline of new Set(liveStates.map((each) => each.pipeline))) {
-    for (const each of ERROR_CLASSES.filter(canOpen)) metrics.breakerOpen.set({ pipeline, class: each }, 0);
+    for (const each of ERROR_CLASSES.filter((each) => canOpen(each)))
+      metrics.breakerOpen.set({ pipeline, class: each }, 0);
   }
   for (const { pipeline, class: errorClass } of figures.openBreakers) {
     metrics.breakerOpen.set({ pipeline, class: errorClass }, 1);

@@ -37,13 +37,13 @@ export function judgeFailureContract(protocol: Protocol): void {
       return protocol.create({ url: server.url, timeoutMs }).judge(skill, [], signal);
     }
 
-    async function failure(judgement: Promise<Judgement>): Promise<AppError> {
+    async function failure(judgement: Promise<Judgement>, errorClass = 'LLM_ERROR'): Promise<AppError> {
       const error: unknown = await judgement.then(
         () => 'a verdict',
         (caught: unknown) => caught,
       );
       if (!isAppError(error)) throw new Error('expected an AppError', { cause: error });
-      expect(classifyError(error)).toBe('LLM_ERROR');
+      expect(classifyError(error)).toBe(errorClass);
       return error;
     }
 
@@ -59,7 +59,6 @@ export function judgeFailureContract(protocol: Protocol): void {
       'half an answer': () => says(JSON.stringify(answerOf()).slice(0, 90)),
       'an answer that was cut off': () => says(JSON.stringify(answerOf()).slice(0, 90), 'length'),
       'a refusal in words': () => says('I’m sorry, but I can’t help with that.'),
-      'a refusal by a filter': () => says('', 'filter'),
       nothing: () => says(''),
       'JSON amid prose': () => says(`Sure! Here it is: ${JSON.stringify(answerOf())} Anything else?`),
       'two answers': () => says(`${JSON.stringify(answerOf({ marks: {} }))}\n${JSON.stringify(answerOf())}`),
@@ -90,7 +89,7 @@ export function judgeFailureContract(protocol: Protocol): void {
       expect(isRetryable(error)).toBe(true);
     });
 
-    it.each([400, 401, 402, 403, 404, 405, 413, 422])(
+    it.each([400, 401, 402, 403, 404, 405, 422])(
       'takes status %i for no verdict that trying again brings',
       async (status) => {
         server.answer(saying('{"error": {"message": "no"}}', status));
@@ -102,6 +101,35 @@ export function judgeFailureContract(protocol: Protocol): void {
         expect(error.message).toContain(String(status));
       },
     );
+
+    const ofContent: Readonly<Record<string, [() => void, RegExp]>> = {
+      'a refusal by a filter': [() => says('', 'filter'), /declined/],
+      'half an answer, ended by a filter': [() => says('{"concerns": [', 'filter'), /declined/],
+      'status 413': [() => server.answer(saying('too large', 413)), /413.*too long/],
+      'a prompt beyond the context, as OpenAI says it': [
+        () => server.answer(saying('{"error": {"code": "context_length_exceeded", "message": "…"}}', 400)),
+        /400.*too long/,
+      ],
+      'a prompt beyond the context, as Anthropic says it': [
+        () => server.answer(saying('{"error": {"message": "prompt is too long: 208310 tokens > 200000"}}', 400)),
+        /400.*too long/,
+      ],
+      'a policy that the content breaks': [
+        () => server.answer(saying('{"error": {"code": "content_policy_violation"}}', 400)),
+        /400.*declined/,
+      ],
+    };
+
+    it.each(Object.keys(ofContent))("takes for the content's own doing, which no other try mends: %s", async (kind) => {
+      const [misbehave, said] = ofContent[kind] ?? [];
+      misbehave?.();
+
+      const error = await failure(judged(), 'BAD_INPUT');
+
+      expect(error.code).toBe('judge_declined');
+      expect(isRetryable(error)).toBe(false);
+      expect(error.message).toMatch(said ?? /nothing/);
+    });
 
     it('passes on when to come back', async () => {
       server.answer(saying('{"error": {"message": "slow down"}}', 429, { 'retry-after': '7' }));

@@ -50,6 +50,15 @@ describe('the OpenAI-compatible judge', () => {
     expect(await asked('none')).toMatchObject({ model: 'gpt-sample', version: 'openai-compatible:gpt-sample:p1:f1' });
   });
 
+  it('takes a refusal beside an empty answer for one', async () => {
+    const message = { role: 'assistant', content: null, refusal: 'I’m sorry, I can’t help with that.' };
+    const refusal = JSON.stringify({ id: 'x', model: 'x', choices: [{ index: 0, message, finish_reason: 'stop' }] });
+    server.answer(saying(refusal));
+
+    await expect(asked('none')).rejects.toMatchObject({ code: 'judge_declined', errorClass: 'BAD_INPUT' });
+    server.answer(saying(completionOf(JSON.stringify(answerOf()))));
+  });
+
   it('sends no key where there is none', async () => {
     expect((await asked('none')).headers).not.toHaveProperty('authorization');
   });

@@ -91,6 +91,7 @@ describe('a breaker opens', () => {
 
   it('for every class but what is wrong with the item itself', () => {
     expect(ERROR_CLASSES.filter((each) => !canOpen(each))).toEqual(['BAD_INPUT']);
+    expect(ERROR_CLASSES.filter((each) => !canOpen(each, ['SCAN_TIMEOUT']))).toEqual(['SCAN_TIMEOUT', 'BAD_INPUT']);
   });
 });
 

@@ -319,7 +319,9 @@ describe('what the compiler knows of a table', () => {
     expectTypeOf<OutcomeOf<typeof straight, 'read'>>().toEqualTypeOf<'done' | 'empty'>();
     expectTypeOf<OutcomeOf<typeof straight, 'check'>>().toEqualTypeOf<'good' | 'bad'>();
     expectTypeOf<OutcomeOf<typeof brief, 'look'>>().toEqualTypeOf<'known' | 'other'>();
-    expectTypeOf<OutcomeOf<typeof submission, 'judgeTier2'>>().toEqualTypeOf<'pass' | 'concerns' | 'fail'>();
+    expectTypeOf<OutcomeOf<typeof submission, 'judgeTier2'>>().toEqualTypeOf<
+      'pass' | 'concerns' | 'unjudged' | 'fail'
+    >();
   });
 
   it('that only the last of several stages picks the outcome', () => {

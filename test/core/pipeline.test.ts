@@ -86,6 +86,9 @@ describe("the specification's submission fits a table", () => {
       within: '2m',
       spent: { move: 'TIER1_FAILED' },
     });
+    for (const stage of ['fetch', 'fetchVendor']) {
+      expect(stageOf(submission, stage).row).toMatchObject({ tries: 2, backoff: { first: '30s', max: '30s' } });
+    }
     expect(stageOf(submission, 'judgeTier2').row).toMatchObject({ tries: 3, spent: 'leave' });
   });
 });

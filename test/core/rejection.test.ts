@@ -75,7 +75,7 @@ describe('a rejected submission is told why, where and what to do', () => {
     ['SCAN_TIMEOUT', 'took longer than it may'],
     ['STORAGE_ERROR', 'failed on our side'],
   ] as const)('by a fetch that failed (%s), without what was meant for us', (errorClass, words) => {
-    for (const stage of ['fetch', 'publishVendor']) {
+    for (const stage of ['fetch', 'fetchVendor']) {
       const told = whyEnded(ended('fetch-failed', { error: failed(stage, { class: errorClass }) }));
       expect(told.reasons[0]?.why).toContain(words);
       expect(JSON.stringify(told)).not.toContain('10.1.2.3');

@@ -56,6 +56,12 @@ function hand(pipeline = line) {
   return { ...walker, makeMany: make, fail, storm, open };
 }
 
+/** READING, with the failures that open a breaker elsewhere as the item's own. */
+function withOwnFaults(states: Pipeline['states']): Pipeline['states'] {
+  const read = { stage: 'read', tries: 3, within: '10s', spent: 'leave', ownFaults: ['NETWORK_ERROR'] } as const;
+  return { ...states, READING: { does: read, then: { done: 'CHECKING' } } };
+}
+
 interface Row {
   state: string;
   stages: string[];
@@ -165,6 +171,13 @@ describe('a breaker', () => {
       'what is wrong with the items themselves',
       async (walk: ReturnType<typeof hand>) => {
         await walk.storm(await walk.makeMany(8), 'BAD_INPUT');
+      },
+    ],
+    [
+      'what is the doing of the items themselves in this stage',
+      async (walk: ReturnType<typeof hand>) => {
+        line = { ...line, states: withOwnFaults(line.states) };
+        await hand().storm(await walk.makeMany(8), 'NETWORK_ERROR');
       },
     ],
     [

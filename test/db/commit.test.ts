@@ -493,6 +493,17 @@ describe('spent tries', () => {
       endedAt: null,
     });
     expect(await taskOf(spine.pool, id, 'judge')).toMatchObject({ status: 'waiting', errors: 2 });
+    const { rows: told } = await spine.pool.query('SELECT id, kind, owner, sentence FROM outbox WHERE item_id = $1', [
+      id,
+    ]);
+    expect(told).toEqual([
+      {
+        id: `run_failed:${id}:1`,
+        kind: 'run_failed',
+        owner: null,
+        sentence: `Its run ended because check failed and is not tried again (${FAILURE.class}: ${FAILURE.message}). Recovery takes over.`,
+      },
+    ]);
     await rescueItem(spine.pool, findIn(reviewed), { itemId: id, actor: ROOT });
     expect(await hand.claimed(id)).toMatchObject({ errors: 0, epoch: 2 });
   });

@@ -177,7 +177,7 @@ describe('a recovery move leaves its own entry', () => {
   it.each([
     ['TIER1_SCANNING', 'fetch', { to: 'TIER1_FAILED', trigger: 'fetch-failed', ...byWorker }],
     ['TIER1_SCANNING', 'scanTier1', { to: 'TIER1_FAILED', trigger: 'tier1-timeout', ...byWorker }],
-    ['VENDOR_APPROVED', 'publishVendor', { to: 'REJECTED', trigger: 'fetch-failed', ...bySystem }],
+    ['VENDOR_APPROVED', 'fetchVendor', { to: 'REJECTED', trigger: 'fetch-failed', ...bySystem }],
   ] as const)('when the tries of %s, at %s, are spent', async (from, stage, end) => {
     const id = await submissionIn(from);
     const hand = byHand(spine.pool, submission);
@@ -188,6 +188,25 @@ describe('a recovery move leaves its own entry', () => {
 
     expect(await lastOf(id)).toMatchObject({ from, ...end });
   });
+});
+
+describe('a fault in publishing', () => {
+  it.each([
+    ['VENDOR_APPROVED', 'publishVendor', ['fetchVendor']],
+    ['AUTO_APPROVED', 'publish', []],
+  ] as const)(
+    'of a skill in %s is not told as one in fetching: recovery goes on with %s',
+    async (state, stage, before) => {
+      const id = await submissionIn(state);
+      const hand = byHand(spine.pool, submission);
+      await hand.walk(id, ...before);
+      const error = { class: 'DB_ERROR', message: 'no room', stage } as const;
+
+      await hand.commit(await hand.claimed(id, { stage }), { is: 'spent', error });
+
+      expect(await itemOf(spine.pool, id)).toMatchObject({ state, runEndedAt: expect.any(Date) as Date });
+    },
+  );
 });
 
 describe('what a person asks for out of turn is refused', () => {

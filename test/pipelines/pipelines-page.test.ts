@@ -36,7 +36,7 @@ describe('the page of pipelines', () => {
         .map((cell) => cell.trim())
         .filter(Boolean),
     );
-    expect(cells).toContainEqual(['TIER1_SCANNING', 'scanTier1', '4', '2m', '4s', 'TIER1_FAILED']);
+    expect(cells).toContainEqual(['TIER1_SCANNING', 'scanTier1', '4', '30m', '4s', 'TIER1_FAILED']);
     expect(cells).toContainEqual(['RECEIVED', 'checkVendor', '3', '2s', '–', 'leave']);
     expect(cells).toContainEqual(['processing', 'vice', '2', '30s', '4s', 'skip']);
   });

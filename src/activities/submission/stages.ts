@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '../../core/errors.js';
+import { AppError, isAppError } from '../../core/errors.js';
 import { type Verdict, verdictOf } from '../../core/judgement.js';
 import type { Certification } from '../../db/skills.js';
 import { saveJudgement, saveScan, saveVendor, type SubmissionRow } from '../../db/submissions.js';
@@ -35,18 +35,13 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
         : { outcome: 'vendor', note: { org }, save: saveVendor(true) };
     },
 
-    async fetch(context) {
-      const skill = await fetchSkill(deps, context);
-      return {
-        outcome: 'done',
-        note: { commit: skill.commit, contentHash: skill.contentHash },
-        save: (transaction) => deps.keepContent(transaction, context.item.id, skill),
-      };
-    },
+    fetch: (context) => fetched(deps, context),
 
-    async scanTier1({ item, signal }) {
+    async scanTier1({ item, signal, progress }) {
       const { files } = await fetchedSkill(deps, item.id);
-      const result = await deps.scanner.scan(files, signal);
+      const result = await deps.scanner.scan(files, signal, (ahead) => {
+        progress(ahead > 0 ? { waitsBehind: ahead } : { scanning: files.length });
+      });
       const duration_ms = Math.round(result.durationMs);
       return result.verdict === 'pass'
         ? { outcome: 'pass', note: { findings: result.findings.length, duration_ms }, save: saveScan(result) }
@@ -57,15 +52,18 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       const skill = await fetchedSkill(deps, item.id);
       const key = judgementKey(deps.judge, skill.findings);
       const known = await deps.findJudgement(skill.contentHash, key);
-      const judgement = known ?? (await deps.judge.judge(skill, skill.findings, signal));
+      const judgement = known ?? (await judged(deps.judge, skill, signal));
+      if ('declined' in judgement) return { outcome: 'unjudged', note: { reason: judgement.declined } };
       const { score, model } = judgement;
+      const outcome = OUTCOMES[verdictOf(judgement)];
       const concerns = [
         ...judgement.limits.map(({ because }) => because),
         ...judgement.concerns.map(({ text }) => text),
       ];
       return {
-        outcome: OUTCOMES[verdictOf(judgement)],
-        note: { score, model, ...(concerns.length > 0 && { concerns }) },
+        outcome,
+        // Whoever reviews it is told even that there are none: it can do much, and the judge found no fault.
+        note: { score, model, ...((outcome === 'concerns' || concerns.length > 0) && { concerns }) },
         save: saveJudgement(item.id, key, judgement),
       };
     },
@@ -76,17 +74,37 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
         save: (transaction) => deps.publish(transaction, item.id, { tier: 'tier2', method: 'automatic' }),
       }),
 
-    async publishVendor(context) {
-      const skill = await fetchSkill(deps, context);
-      return {
+    fetchVendor: (context) => fetched(deps, context),
+
+    publishVendor: ({ item }) =>
+      Promise.resolve({
         outcome: 'done',
-        async save(transaction) {
-          await deps.keepContent(transaction, context.item.id, skill);
-          return deps.publish(transaction, context.item.id, { tier: 'vendor', method: 'vendor' });
-        },
-      };
-    },
+        save: (transaction) => deps.publish(transaction, item.id, { tier: 'vendor', method: 'vendor' }),
+      }),
   };
+}
+
+async function fetched(deps: SubmissionDeps, context: StageContext) {
+  const skill = await fetchSkill(deps, context);
+  return {
+    outcome: 'done' as const,
+    note: { commit: skill.commit, contentHash: skill.contentHash },
+    save: (transaction: Sql) => deps.keepContent(transaction, context.item.id, skill),
+  };
+}
+
+/** A judge that can't judge this content gives no verdict, and is not asked again: a person is. */
+async function judged(
+  judge: Judge,
+  skill: FetchedSkill,
+  signal: AbortSignal,
+): Promise<Judgement | { declined: string }> {
+  try {
+    return await judge.judge(skill, skill.findings, signal);
+  } catch (error) {
+    if (isAppError(error) && error.code === 'judge_declined') return { declined: error.message };
+    throw error;
+  }
 }
 
 async function fetchSkill(deps: SubmissionDeps, { item, signal, progress }: StageContext): Promise<Skill> {
@@ -95,8 +113,10 @@ async function fetchSkill(deps: SubmissionDeps, { item, signal, progress }: Stag
   return deps.source.fetch(address, signal);
 }
 
+type FetchedSkill = Skill & { findings: readonly Finding[] };
+
 /** What the stages before have left; a submission that comes here without it was not fetched. */
-async function fetchedSkill(deps: SubmissionDeps, id: string) {
+async function fetchedSkill(deps: SubmissionDeps, id: string): Promise<FetchedSkill> {
   const { contentHash, commit, tier1 } = await deps.find(id);
   const files = contentHash === null ? null : await deps.findFiles(contentHash);
   if (contentHash === null || files === null) {

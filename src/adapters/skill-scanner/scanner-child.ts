@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
 import { type Finding, SEVERITIES } from '../../ports/skill-scanner.js';
 import type { SkillFile } from '../../ports/skill.js';
+import { TOO_LARGE } from './watch-process.js';
 
 /** Compiling the rules takes under a second; only a machine on its knees takes this long. */
 const START_MS = 60_000;
@@ -44,7 +45,10 @@ export async function startScannerChild(maxBytes: number): Promise<ScannerChild>
   const exited = once(child, 'exit').then(
     ([code, signal]) => {
       const how = typeof signal === 'string' ? `by ${signal}` : `with code ${String(code)}`;
-      return new AppError('scan_failed', `the scanner process ended ${how}${lastWords ? `: ${lastWords.trim()}` : ''}`);
+      const why = lastWords ? `: ${lastWords.trim()}` : '';
+      const swelled = lastWords.includes(TOO_LARGE) && ({ errorClass: 'BAD_INPUT' } as const);
+      // What a skill's own files bring about is no fault of ours, and says nothing of other skills.
+      return new AppError('scan_failed', `the scanner process ended ${how}${why}`, swelled || {});
     },
     (cause: unknown) => new AppError('scan_failed', 'the scanner process could not be started', { cause }),
   );

@@ -1,9 +1,11 @@
 import { verdictOf } from '../../core/skill-verdict.js';
 import type { SkillScanner } from '../../ports/skill-scanner.js';
 import { type ScannerChild, startScannerChild } from './scanner-child.js';
+import { createTurns } from './turns.js';
 
 export interface SkillScannerOptions {
-  /** Twenty times what a scan should take: only a hostile file, or a machine on its knees, gets there. */
+  /** Of the scan itself, not of the wait for it. Twenty times what one should take: only a hostile file, or a machine on its
+   *  knees, gets there. */
   timeoutMs?: number;
   /** Of the whole scanning process. A scan of the largest skill allowed stays under a third of it. */
   maxBytes?: number;
@@ -23,7 +25,7 @@ export function createSkillScanner({
 }: SkillScannerOptions = {}): ClosableSkillScanner {
   let child: Promise<ScannerChild> | undefined;
   let living: ScannerChild | undefined;
-  let last: Promise<unknown> = Promise.resolve();
+  const turns = createTurns();
 
   /** A process that is gone, or could not be started, is replaced. */
   async function warmChild(): Promise<ScannerChild> {
@@ -34,17 +36,18 @@ export function createSkillScanner({
   }
 
   return {
-    async scan(files, signal) {
-      const turn = last.then(async () => {
+    async scan(files, signal, onTurn = () => undefined) {
+      const done = await turns.take(signal, onTurn);
+      try {
         signal.throwIfAborted();
         const scanning = await warmChild();
         const startedAt = performance.now();
         const findings = await scanning.scan(files, timeoutMs, signal);
         return { verdict: verdictOf(findings), findings, durationMs: Math.round(performance.now() - startedAt) };
-      });
-      // The next one's turn comes whatever became of this one.
-      last = turn.catch(() => undefined);
-      return turn;
+      } finally {
+        // The next one's turn comes whatever became of this one.
+        done();
+      }
     },
     childPid: () => (living?.isAlive() ? living.pid : undefined),
     close: () => living?.kill(),

@@ -3,6 +3,9 @@ import { Worker } from 'node:worker_threads';
 /** Often enough that a process can't grow by much more than its bound, seldom enough to cost nothing. */
 const EVERY_MS = 100;
 
+/** How the last words of a process begin that has grown too large. */
+export const TOO_LARGE = 'the scan took more than';
+
 /** Plain text, not a module: a thread does not take the loader that runs TypeScript in development. */
 const WATCH = `
 const { writeSync } = require('node:fs');
@@ -10,7 +13,7 @@ const { maxBytes, parent, everyMs } = require('node:worker_threads').workerData;
 setInterval(() => {
   const isTooLarge = process.memoryUsage.rss() > maxBytes;
   if (!isTooLarge && process.ppid === parent) return;
-  if (isTooLarge) writeSync(2, 'the scan took more than ' + Math.round(maxBytes / 1048576) + ' MB of memory\\n');
+  if (isTooLarge) writeSync(2, '${TOO_LARGE} ' + Math.round(maxBytes / 1048576) + ' MB of memory\\n');
   process.kill(process.pid, 'SIGKILL');
 }, everyMs);
 `;

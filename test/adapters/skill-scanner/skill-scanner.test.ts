@@ -97,10 +97,14 @@ describe('a scanner in a process of its own', () => {
     // Less than any Node process takes: the bound is passed for certain.
     const scanner = scannerOf({ maxBytes: 16 * 1_024 ** 2 });
 
-    await expect(scanner.scan(slow, never)).rejects.toMatchObject({
+    const error: unknown = await scanner.scan(slow, never).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
       code: 'scan_failed',
       message: expect.stringContaining('16 MB of memory') as string,
     });
+    // Of this content, and worth another try all the same: the machine may have been short of it.
+    expect(classifyError(error)).toBe('BAD_INPUT');
+    expect(isRetryable(error)).toBe(true);
   });
 
   it('is killed when the scan is called off', async () => {
@@ -124,6 +128,28 @@ describe('a scanner in a process of its own', () => {
 
     await expect(scanner.scan(harmless, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(scanner.childPid()).toBe(pid);
+  });
+
+  it('lets go at once of whoever is called off while he waits, and tells the others', async () => {
+    const scanner = scannerOf({ timeoutMs: 60_000 });
+    await warm(scanner);
+    const [first, second] = [new AbortController(), new AbortController()];
+    const heard: number[] = [];
+    const scanning = scanner.scan(slow, first.signal).catch((reason: unknown) => reason);
+    await begun();
+    const leaving = scanner.scan(harmless, second.signal).catch((reason: unknown) => reason);
+    const waiting = scanner.scan(harmless, never, (ahead) => heard.push(ahead));
+    await until('he waits', () => heard.length > 0);
+    const reason = new Error('called off');
+    second.abort(reason);
+
+    // The scan before it is still at work: it would take minutes.
+    expect(await leaving).toBe(reason);
+    expect(heard).toEqual([2, 1]);
+    first.abort(reason);
+    expect(await scanning).toBe(reason);
+    expect(await waiting).toMatchObject({ verdict: 'pass' });
+    expect(heard).toEqual([2, 1, 0]);
   });
 
   it('neither keeps its parent alive nor outlives it', async () => {
