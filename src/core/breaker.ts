@@ -60,7 +60,7 @@ const PROBING_HOLD_MS = 2_000;
 const SPREAD = 0.2;
 const MIN_SPREAD_MS = 1_000;
 
-/** For so long nobody has come for a free place: nobody waits any more. As long as the longest hold that ends an attempt. */
+/** For so long nobody has come for a free place: nobody waits any more. */
 const QUIET_MS = 30_000;
 
 /** `ownFaults`: classes that are the item's own doing in the stage it failed in. */
