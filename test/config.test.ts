@@ -271,6 +271,13 @@ describe('the judge of skills', () => {
     });
   });
 
+  it('is given no more time than its stage has', () => {
+    expect(problemsOf({ JUDGE_TIMEOUT_MS: '110000' })).toEqual([]);
+    expect(problemsOf({ JUDGE_TIMEOUT_MS: '110001' })).toEqual([
+      expect.stringMatching(/^JUDGE_TIMEOUT_MS: expected .*110000/) as string,
+    ]);
+  });
+
   it.each([
     ['http://judge.example/v1', 1],
     ['http://127.0.0.1.example/v1', 1],

@@ -1,4 +1,5 @@
 import type { CheckedAddress } from '../core/skill-address.js';
+import { MAX_READ_FILE_BYTES } from '../core/skill-content.js';
 import { refusal } from './git-failure.js';
 import type { GitObjects } from './git-objects.js';
 import type { GitRepository, Tip } from './git-repository.js';
@@ -18,9 +19,6 @@ import {
 /** What is read of SKILL.md files to find the right one: with a skill of the largest size, a megabyte. */
 const MAX_SEARCHED_BYTES = 512_000;
 const MAX_SEARCHED_FILES = 200;
-
-/** Larger ones pass no scan. */
-const MAX_SKILL_FILE_BYTES = 102_400;
 
 interface Search {
   repository: GitRepository;
@@ -52,7 +50,7 @@ export async function findSkill({ repository, tip, folders, address }: Search): 
     let bytes = 0;
     for (const candidate of all) {
       const head = await objects.find(candidate.skillFile);
-      if (head === null || head.bytes > MAX_SKILL_FILE_BYTES) continue;
+      if (head === null || head.bytes > MAX_READ_FILE_BYTES) continue;
       bytes += head.bytes;
       if (bytes > MAX_SEARCHED_BYTES) throw tooMany();
       if (isNamed(nameInside(await objects.read(candidate.skillFile)), skillName)) named.push(candidate);
@@ -72,7 +70,7 @@ async function withSkillFiles(
 ): Promise<GitObjects> {
   const ids = [...new Set(candidates.map(({ skillFile }) => skillFile))];
   for (const id of ids) {
-    if ((await present.find(id)) === null) return await repository.objects(ids, MAX_SKILL_FILE_BYTES);
+    if ((await present.find(id)) === null) return await repository.objects(ids, MAX_READ_FILE_BYTES);
   }
   return present;
 }

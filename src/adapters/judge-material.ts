@@ -1,8 +1,6 @@
 import { linesOf, type TextFile } from '../core/plain-text.js';
+import { MAX_READ_FILE_BYTES } from '../core/skill-content.js';
 import type { Skill, SkillFile } from '../ports/skill.js';
-
-/** As the scan reads them; what is longer is generated, or hides something. */
-const MAX_FILE_BYTES = 100_000;
 
 /** About 70,000 tokens, so that it fits the models of today with room for an answer. Of the skills we know, none is larger. */
 const MAX_TOTAL_BYTES = 256_000;
@@ -21,7 +19,7 @@ export function materialOf({ files }: Pick<Skill, 'files'>): Material {
   // Without its instructions nothing of a skill can be judged.
   const unseen: string[] = files.some(({ path }) => path === 'SKILL.md') ? [] : ['SKILL.md'];
   for (const { path, bytes, isExecutable } of files.toSorted((one, other) => rankOf(one) - rankOf(other))) {
-    const room = Math.min(MAX_FILE_BYTES, left);
+    const room = Math.min(MAX_READ_FILE_BYTES, left);
     const text = textOf(bytes, room);
     if (text === undefined || bytes.length > room) unseen.push(path);
     if (text === undefined) continue;

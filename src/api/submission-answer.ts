@@ -4,19 +4,22 @@ import type { ItemAnswer } from './item-schema.js';
 import { rejectionAnswer } from './routes/status.js';
 import { SubmissionAnswer } from './submission-schema.js';
 
+const { scan, judgement } = SubmissionAnswer.shape;
+
 /** What the owner and the operator see of a submission. */
 export function submissionAnswer(
   item: ItemAnswer,
   record: SubmissionRecord,
   told: Told,
-): Omit<SubmissionAnswer, 'queue'> {
+): Omit<SubmissionAnswer, 'queue' | 'review'> {
   const { timeline, timelineTruncated, ...rest } = item;
   const { repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published } = record;
   return {
     ...rest,
     ...{ repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published },
-    // Written by our own stages and read as they wrote it: a copy, for what a stage gives is not to be changed.
-    ...SubmissionAnswer.pick({ scan: true, judgement: true }).parse({ scan: record.tier1, judgement: record.tier2 }),
+    // Written by our own stages, perhaps of an older version: what this one can't read is not shown, and fails nobody's answer.
+    scan: scan.safeParse(record.tier1).data ?? null,
+    judgement: judgement.safeParse(record.tier2).data ?? null,
     history: timeline.flatMap((line) => (line.kind === 'move' ? [entryOf(line)] : [])),
     stageTimings: timeline.flatMap((line) => (line.kind === 'attempt' ? [timingOf(line)] : [])),
     historyTruncated: timelineTruncated,

@@ -1,5 +1,7 @@
 import { estimateOf } from '../core/queue-estimate.js';
+import { reviewDueAt } from '../core/sla.js';
 import { toldOf } from '../core/submission-status.js';
+import { findReviewStarts } from '../db/overdue-reviews.js';
 import { findPosition, readThroughput } from '../db/submission-queue.js';
 import { findStatus } from '../db/submission-status.js';
 import { findSubmissionRecord } from '../db/submission-view.js';
@@ -12,13 +14,20 @@ import type { SubmissionAnswer } from './submission-schema.js';
 /** The whole answer to a caller who may see the submission. */
 export async function answerForSubmission(deps: ReaderDeps, caller: Caller, id: string): Promise<SubmissionAnswer> {
   const item = await answerFor(deps, caller, id);
-  const [record, status, queue] = await Promise.all([
+  const [record, status, reviews, queue] = await Promise.all([
     findSubmissionRecord(deps.pool, id),
     findStatus(deps.pool, id),
+    findReviewStarts(deps.pool, [id]),
     item.live ? placeOf(deps, id) : null,
   ]);
   if (!record || !status) throw noSuchItem(id);
-  return { ...submissionAnswer(item, record, toldOf(status)), queue };
+  return { ...submissionAnswer(item, record, toldOf(status)), queue, review: reviewOf(reviews.get(id)) };
+}
+
+function reviewOf(since: Date | undefined): SubmissionAnswer['review'] {
+  if (!since) return null;
+  const dueAt = reviewDueAt(since);
+  return { since: since.toISOString(), dueAt: dueAt.toISOString(), overdue: dueAt < new Date() };
 }
 
 async function placeOf({ pool, pipelines }: ReaderDeps, id: string): Promise<SubmissionAnswer['queue']> {

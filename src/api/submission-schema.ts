@@ -134,6 +134,10 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
       .object({ position: z.int().min(1), estimate: EstimateAnswer })
       .nullable()
       .describe('Its place over priority and then age; null: it waits for a person, is parked or has ended'),
+    review: z
+      .object({ since: Time, dueAt: Time.describe('Five business days later'), overdue: z.boolean() })
+      .nullable()
+      .describe('Null: it does not wait for a person'),
     nextAction: z.string().describe('What happens by itself, or what somebody must do'),
   })
   .meta({ id: 'Submission' });

@@ -1,6 +1,9 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { stageOf } from '../core/machine.js';
+import { msOf } from '../core/span.js';
+import { submission } from '../pipelines/submission.js';
 import { list, oneOf, text, webUrl, whole } from './values.js';
 
 /** Organisations on github.com whose skills are taken on trust. */
@@ -14,6 +17,9 @@ const vendorNames = list('names with commas between them, such as openai,git.exa
   /^(?:[a-z0-9.:-]+\/)?[\w.-]+$/i.test(entry),
 );
 
+/** What a stage needs beside the judge, for reading the skill and what is known of it. */
+const SLOW_DATABASE_MS = 10_000;
+
 /** Where skills come from, and who judges them. */
 export const submissionSettings = {
   JUDGE_PROVIDER: oneOf('openai-compatible', 'anthropic').optional(),
@@ -22,8 +28,9 @@ export const submissionSettings = {
   // The name of the built-in rules is never a model's.
   JUDGE_MODEL: text('the name of a model', (value) => !/^rules-/i.test(value)).optional(),
   JUDGE_ANSWER_FORMAT: oneOf('json_schema', 'json_object', 'none').default('json_schema'),
-  // Twice what a judgement is to take at most for nineteen of twenty; a model that has not answered by then hangs.
-  JUDGE_TIMEOUT_MS: whole(100, 600_000).default(60_000),
+  // Twice what a judgement is to take at most for nineteen of twenty; a model that has not answered by then hangs. A longer one
+  // than the stage may take would never be reached.
+  JUDGE_TIMEOUT_MS: whole(100, msOf(stageOf(submission, 'judgeTier2').row.within) - SLOW_DATABASE_MS).default(60_000),
 
   SUBMISSION_HOSTS: gitHosts.default(['github.com']),
   SUBMISSION_VENDORS: vendorNames.default([...VENDORS]),

@@ -105,3 +105,27 @@ export function verdictOf({ score, privileges }: { score: number; privileges: re
   if (!(score >= THRESHOLDS.approve)) return 'review';
   return privileges.length > 0 ? 'review' : 'approve';
 }
+
+/** Whether what was stored, perhaps by an older version, is a judgement as this one makes and reads them. */
+export function isWholeJudgement(stored: unknown): boolean {
+  const { score, criteria, limits, concerns, privileges, model } = fieldsOf(stored);
+  const points = fieldsOf(criteria);
+  return (
+    typeof score === 'number' &&
+    typeof model === 'string' &&
+    CRITERIA.every((name) => typeof points[name] === 'number') &&
+    isListOf(limits, ({ to, because }) => typeof to === 'number' && typeof because === 'string') &&
+    isListOf(concerns, ({ text }) => typeof text === 'string') &&
+    isListOf(privileges, ({ kind }) => typeof kind === 'string')
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(stored: unknown): Fields {
+  return typeof stored === 'object' && stored !== null ? (stored as Fields) : {};
+}
+
+function isListOf(stored: unknown, isGood: (entry: Fields) => boolean): boolean {
+  return Array.isArray(stored) && stored.every((entry) => isGood(fieldsOf(entry)));
+}

@@ -1,3 +1,6 @@
+/** What is longer is generated, or hides something: it passes no scan, and no judge is shown more of it. */
+export const MAX_READ_FILE_BYTES = 100 * 1_024;
+
 /** Enough of a file to tell contents apart. */
 interface ContentFile {
   path: string;

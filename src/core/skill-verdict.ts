@@ -13,3 +13,9 @@ export function isBlocking({ severity, category }: Weighed): boolean {
   if (severity === 'critical' || severity === 'high') return true;
   return category === 'structure' && severity === 'medium';
 }
+
+/** Whether what was stored, perhaps by an older version, is a finding as this one tells it. */
+export function isWholeFinding(stored: object): boolean {
+  const fields: Readonly<Record<string, unknown>> = { ...stored };
+  return ['name', 'severity', 'category', 'file', 'remedy'].every((field) => typeof fields[field] === 'string');
+}

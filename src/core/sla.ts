@@ -1,4 +1,4 @@
-import { businessDaysBetween } from './business-days.js';
+import { afterBusinessDays, businessDaysBetween } from './business-days.js';
 
 /** What submissions are promised. `typical` is held against the median, `p95` against what nineteen of twenty stay below. */
 export const SLA_TARGETS = {
@@ -53,6 +53,11 @@ export function slaFigures(samples: SlaSamples): Record<SlaName, SlaFigure> {
 
 export function reviewDays({ from, to }: { from: Date; to: Date }): number {
   return businessDaysBetween(from, to);
+}
+
+/** When a review that was asked for then is overdue. */
+export function reviewDueAt(since: Date): Date {
+  return afterBusinessDays(since, SLA_TARGETS.review.typical);
 }
 
 function figureOf(values: readonly number[], typical: number): SlaFigure {

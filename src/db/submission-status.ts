@@ -1,4 +1,6 @@
+import { isWholeJudgement } from '../core/judgement.js';
 import type { Ended } from '../core/rejection.js';
+import { isWholeFinding } from '../core/skill-verdict.js';
 import type { Standing } from '../core/submission-status.js';
 import type { Judgement } from '../ports/judge.js';
 import type { ScanResult } from '../ports/skill-scanner.js';
@@ -41,7 +43,12 @@ export async function findStatus(sql: Sql, id: string): Promise<SubmissionStatus
 function statusOf({ trigger, said, version, name, error, tier1, tier2, ...row }: Row): SubmissionStatus {
   return {
     ...row,
-    end: { trigger, said, error, findings: tier1?.findings ?? [], judgement: tier2 },
+    // What an older version kept may not be what this one tells.
+    end: {
+      ...{ trigger, said, error },
+      findings: (tier1?.findings ?? []).filter(isWholeFinding),
+      judgement: isWholeJudgement(tier2) ? tier2 : null,
+    },
     published: name !== null && version !== null ? { name, version } : null,
   };
 }

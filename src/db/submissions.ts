@@ -72,7 +72,8 @@ export function saveJudgement(id: string, key: string, judgement: Judgement): Sa
     );
     await transaction.query(
       `INSERT INTO judgements (content_hash, judge, judgement) SELECT $1::text, $2, $3::jsonb WHERE $1::text IS NOT NULL
-       ON CONFLICT DO NOTHING`,
+       ON CONFLICT (content_hash, judge) DO UPDATE SET judgement = excluded.judgement
+         WHERE judgements.judgement <> excluded.judgement`,
       [rows[0]?.contentHash ?? null, key, storableJson(judgement)],
     );
   };

@@ -162,6 +162,27 @@ describe('a submission in NEEDS_REVIEW', () => {
   });
 });
 
+describe('what an older version has kept of a submission', () => {
+  it('is not shown where this one cannot read it, and fails no answer', async () => {
+    const { pool } = api.database;
+    const id = await inReview();
+    await act(id, 'reject', { body: { reason: 'no' } });
+    await pool.query(
+      `UPDATE submissions SET tier1 = '{"findings": [{"id": "x"}]}', tier2 = '{"score": 70, "limits": [{}], "concerns": [{}]}' WHERE id = $1`,
+      [id],
+    );
+
+    for (const trigger of ['review-reject', 'tier1-fail', 'tier2-fail']) {
+      await pool.query(`ALTER TABLE audit DISABLE TRIGGER ALL`);
+      await pool.query(`UPDATE audit SET trigger = $2 WHERE item_id = $1 AND to_state = 'REJECTED'`, [id, trigger]);
+      await pool.query(`ALTER TABLE audit ENABLE TRIGGER ALL`);
+      const shown = await api.call({ url: `/api/v1/submissions/${id}`, as: REVIEWER });
+      expect([trigger, shown.statusCode]).toEqual([trigger, 200]);
+      expect(shown.json()).toMatchObject({ scan: null, judgement: null, state: 'REJECTED' });
+    }
+  });
+});
+
 describe('a decision at the wrong time', () => {
   it('says where it could be made, and where the submission is', async () => {
     const id = await inReview();

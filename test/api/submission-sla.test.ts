@@ -76,6 +76,42 @@ describe('GET /api/v1/admin/sla', () => {
     expect(overdueReviews.count).toBe(2);
   });
 
+  it('shows who is overdue on the submission and in the list too, and nobody who does not wait for a person', async () => {
+    const after = (days: number, moves: [string, number][], state: string) =>
+      makeSubmission(api.database.pool, { state, createdAgo: days * DAY, enteredAgo: DAY, moves });
+    const late = await after(
+      21,
+      [
+        ['NEEDS_REVIEW', 21 * DAY],
+        ['TIER3_REVIEW', DAY],
+      ],
+      'TIER3_REVIEW',
+    );
+    const young = await after(2, [['NEEDS_REVIEW', 2 * DAY]], 'NEEDS_REVIEW');
+    const ended = await after(
+      21,
+      [
+        ['NEEDS_REVIEW', 21 * DAY],
+        ['REJECTED', DAY],
+      ],
+      'REJECTED',
+    );
+    await api.database.pool.query('UPDATE items SET ended_at = entered_at WHERE id = $1', [ended]);
+
+    const shown = async (id: string) =>
+      (await api.call({ url: `/api/v1/submissions/${id}`, as: REVIEWER })).json<{ review: object | null }>().review;
+    expect([await shown(late), await shown(young), await shown(ended)]).toMatchObject([
+      { overdue: true },
+      { overdue: false },
+      null,
+    ]);
+    const { submissions } = (await api.call({ url: '/api/v1/submissions', as: REVIEWER })).json<{
+      submissions: { id: string; overdue: boolean }[];
+    }>();
+    const overdue = Object.fromEntries(submissions.map((each) => [each.id, each.overdue]));
+    expect(overdue).toEqual({ [late]: true, [young]: false, [ended]: false });
+  });
+
   it('is for operators', async () => {
     expect((await api.call({ url: URL, as: ALICE })).statusCode).toBe(403);
   });

@@ -37,7 +37,7 @@ beforeAll(async () => {
   installation = await startInstallation({
     ...{ ...TIMES, ...NO_BREAKER, SUBMISSION_ALLOW_LOCAL: 'true' },
     ...{ JUDGE_PROVIDER: 'openai-compatible', JUDGE_URL: judge.url, JUDGE_MODEL: 'moody' },
-    JUDGE_TIMEOUT_MS: '600000',
+    JUDGE_TIMEOUT_MS: '110000',
   });
   connection = await Connection.connect({ address: installation.temporalAddress });
   ada = await callerOf(installation, 'ada');

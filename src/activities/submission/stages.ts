@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError, isAppError } from '../../core/errors.js';
-import { type Verdict, verdictOf } from '../../core/judgement.js';
+import { isWholeJudgement, type Verdict, verdictOf } from '../../core/judgement.js';
 import type { Certification } from '../../db/skills.js';
 import { saveJudgement, saveScan, saveVendor, type SubmissionRow } from '../../db/submissions.js';
 import type { submission } from '../../pipelines/submission.js';
@@ -52,7 +52,8 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       const skill = await fetchedSkill(deps, item.id);
       const key = judgementKey(deps.judge, skill.findings);
       const known = await deps.findJudgement(skill.contentHash, key);
-      const judgement = known ?? (await judged(deps.judge, skill, signal));
+      // One that an older version kept, and this one can't read, is judged anew.
+      const judgement = known && isWholeJudgement(known) ? known : await judged(deps.judge, skill, signal);
       if ('declined' in judgement) return { outcome: 'unjudged', note: { reason: judgement.declined } };
       const { score, model } = judgement;
       const outcome = OUTCOMES[verdictOf(judgement)];

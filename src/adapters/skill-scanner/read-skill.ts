@@ -1,4 +1,5 @@
 import { basename, extname } from 'node:path/posix';
+import { MAX_READ_FILE_BYTES } from '../../core/skill-content.js';
 import type { SkillFile } from '../../ports/skill.js';
 import { fileKindOf } from './file-kind.js';
 import { frontMatterHits } from './front-matter.js';
@@ -8,7 +9,6 @@ import { STRUCTURE } from './rules/structure.js';
 import { HARMLESS_DOTFILES, PROGRAM_EXTENSIONS, USUAL_EXTENSIONS } from './rules/file-names.js';
 
 const MAX_FOLDER_BYTES = 500 * 1_024;
-const MAX_FILE_BYTES = 100 * 1_024;
 const MAX_FILES = 500;
 
 export interface SkillText {
@@ -62,7 +62,7 @@ function isHidden(path: string): boolean {
 }
 
 function readFile({ bytes }: SkillFile): { text: string } | { rule: RuleHead; match: string } {
-  if (bytes.byteLength > MAX_FILE_BYTES) {
+  if (bytes.byteLength > MAX_READ_FILE_BYTES) {
     const kind = fileKindOf(bytes.subarray(0, 512)).kind;
     const rule = kind === 'archive' ? STRUCTURE.archive : STRUCTURE.largeFile;
     return { rule, match: `${String(bytes.byteLength)} bytes` };

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { reviewDueAt } from '../../core/sla.js';
+import { findReviewStarts } from '../../db/overdue-reviews.js';
 import {
   isExactSubmissionFilter,
   type ListedSubmission,
@@ -40,6 +42,7 @@ const Line = z.object({
   enteredAt: Time.describe('When it came to its present state'),
   endedAt: Time.nullable(),
   endReason: z.string().nullable(),
+  overdue: z.boolean().describe('It waits for a person, and has for more than five business days'),
 });
 
 const Answer = z.object({
@@ -72,7 +75,12 @@ export function addSubmissionListRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>
       // Past a full page go on behind its last; past a short one, behind the last row that was looked at.
       const behindLooked = scan.examined >= examine ? scan.lastId : null;
       const position = scan.submissions.length > limit ? submissions.at(-1)?.id : behindLooked;
-      return { submissions: submissions.map(lineOf), nextCursor: position ? cursorOf(position, asked) : null };
+      const reviews = await findReviewStarts(
+        pool,
+        submissions.map(({ id }) => id),
+      );
+      const lines = submissions.map((each) => lineOf(each, reviews.get(each.id)));
+      return { submissions: lines, nextCursor: position ? cursorOf(position, asked) : null };
     },
   );
 }
@@ -83,9 +91,11 @@ function filterFor(caller: Caller, { state, owner, q }: SubmissionFilter): Submi
   return owner === undefined || owner === caller.sub ? { state, owner: caller.sub, q } : null;
 }
 
-function lineOf({ createdAt, enteredAt, endedAt, ...line }: ListedSubmission): z.output<typeof Line> {
+function lineOf(listed: ListedSubmission, reviewSince: Date | undefined): z.output<typeof Line> {
+  const { createdAt, enteredAt, endedAt, ...line } = listed;
   return {
     ...line,
+    overdue: reviewSince !== undefined && reviewDueAt(reviewSince) < new Date(),
     createdAt: createdAt.toISOString(),
     enteredAt: enteredAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,

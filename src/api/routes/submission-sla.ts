@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { afterBusinessDays, businessDaysBetween } from '../../core/business-days.js';
-import { SLA_TARGETS, type SlaFigure, type SlaName } from '../../core/sla.js';
+import { businessDaysBetween } from '../../core/business-days.js';
+import { reviewDueAt, SLA_TARGETS, type SlaFigure, type SlaName } from '../../core/sla.js';
 import { findAggregate } from '../../db/aggregates.js';
 import { listWaitingReviews, type WaitingReview } from '../../db/overdue-reviews.js';
 import type { SubmissionSla } from '../../db/submission-sla.js';
@@ -93,6 +93,6 @@ function targetOf(name: SlaName, figure: SlaFigure | undefined): z.output<typeof
 }
 
 function overdueOf({ since, ...review }: WaitingReview, now: Date) {
-  const dueAt = afterBusinessDays(since, SLA_TARGETS.review.typical);
+  const dueAt = reviewDueAt(since);
   return { ...review, since: since.toISOString(), dueAt, businessDays: businessDaysBetween(since, now) };
 }

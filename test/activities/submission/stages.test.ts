@@ -78,6 +78,21 @@ describe('judgeTier2', () => {
   );
 });
 
+describe('a judgement that was kept', () => {
+  const fresh = { ...JUDGEMENT, score: 90, concerns: [] };
+
+  it.each([
+    ['is used again', JUDGEMENT, 41],
+    ['by an older version, without its limits, is made anew', { ...JUDGEMENT, limits: undefined }, 90],
+    ['by an older version, of another rubric, is made anew', { ...JUDGEMENT, criteria: { style: 10 } }, 90],
+  ])('%s', async (_, kept, score) => {
+    const judge = judgeOf(() => Promise.resolve(fresh));
+    const findJudgement = () => Promise.resolve(kept as Judgement);
+
+    expect(await stagesWith({ judge, findJudgement }).judgeTier2(contextOf())).toMatchObject({ note: { score } });
+  });
+});
+
 describe('scanTier1', () => {
   it('shows how many it waits behind, and when its own scan begins', async () => {
     const reports: unknown[] = [];
