@@ -1,4 +1,4 @@
-import { partsOfMarkdown, readFrontMatter } from '../core/front-matter.js';
+import { bodyOf, readFrontMatter } from '../core/front-matter.js';
 import { linesOf, type TextFile } from '../core/plain-text.js';
 import type { Case } from './judge-frame.js';
 
@@ -23,7 +23,7 @@ interface FrontMatter {
 export function ruleCaseOf(given: Case): RuleCase {
   const { files } = given.material;
   const main = files.find(({ path }) => path === 'SKILL.md') ?? { path: 'SKILL.md', text: '', isExecutable: false };
-  const { body } = partsOfMarkdown(main.text);
+  const body = bodyOf(main.text);
   return {
     ...given,
     main,

@@ -58,21 +58,21 @@ export function readFrontMatter(text: string): FrontMatterRead {
  *  scanner makes a finding, the rest of its line. */
 export function frontMatterText(text: string, key: string): string {
   const read = readFrontMatter(text);
-  if (read.is !== 'read') return plainValue(partsOfMarkdown(text).frontMatter.get(key) ?? '');
+  if (read.is !== 'read') return plainValue(frontMatterOf(text).get(key) ?? '');
   const [, value] = Object.entries(read.data).find(([name]) => name.toLowerCase() === key) ?? [];
   return typeof value === 'string' || typeof value === 'number' ? String(value).trim().slice(0, MAX_TEXT) : '';
 }
 
-export interface MarkdownParts {
-  frontMatter: FrontMatter;
-  body: string;
+/** Finds keys line by line and never fails, so that any two texts can be compared. */
+export function frontMatterOf(text: string): FrontMatter {
+  const split = splitOf(text);
+  return split.is === 'closed' ? keysOf(split.source.split(/\r?\n/)) : new Map();
 }
 
-/** Finds keys line by line and never fails, so that any two texts can be compared. */
-export function partsOfMarkdown(text: string): MarkdownParts {
+/** What follows the front matter. */
+export function bodyOf(text: string): string {
   const split = splitOf(text);
-  if (split.is !== 'closed') return { frontMatter: new Map(), body: text.replace(/^\uFEFF/, '') };
-  return { frontMatter: keysOf(split.source.split(/\r?\n/)), body: split.body };
+  return split.is === 'closed' ? split.body : text.replace(/^\uFEFF/, '');
 }
 
 function keysOf(lines: readonly string[]): FrontMatter {

@@ -31,12 +31,21 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   ].flatMap(([theirs = '', ours = '']) => [...theirs].map((letter, at) => [letter, ours[at] ?? letter] as const)),
 );
 
+/** More than thirty marks on one letter are nobody's writing (Unicode's stream-safe form has the same limit), and putting them in
+ *  order takes the square of their number: minutes for a file of them. */
+const MARKS_WITHOUT_END = /(\p{M}{30})\p{M}+/gu;
+
+/** Single signs that stand for up to eighteen letters, none of them Latin: a file of them would be a book. */
+const PHRASES = /[\uFDFA\uFDFB]/g;
+
 /** As a person reads it: letters that only look different are the same, what is invisible is gone, and what was written in
  *  invisible letters follows at the end. A run of spaces is one, so that no pattern has to try them all. */
 export function plainOf(text: string): string {
   // Most lines are plain ASCII, and there are many.
   if (/^[\x20-\x7e]*$/.test(text)) return text.replace(/ {2,}/g, ' ');
   const read = text
+    .replace(MARKS_WITHOUT_END, '$1')
+    .replace(PHRASES, ' ')
     .normalize('NFKC')
     .replace(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, (letter) => LOOK_ALIKES.get(letter) ?? letter)
     .replace(/[\p{Cf}\u034F\u115F\u1160\u3164\uFE00-\uFE0F]/gu, '');

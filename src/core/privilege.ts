@@ -84,7 +84,7 @@ interface ReadFile {
 
 function firstOf(kind: keyof typeof PATTERNS, files: readonly ReadFile[]): Privilege[] {
   for (const { path, lines, plain } of files) {
-    const at = plain.findIndex((line) => PATTERNS[kind].some((pattern) => pattern.test(line)));
+    const at = plain.findIndex((line) => line !== '' && PATTERNS[kind].some((pattern) => pattern.test(line)));
     if (at >= 0) return [{ kind, ...placeOf(path, at, lines[at] ?? '') }];
   }
   return [];

@@ -1,4 +1,4 @@
-import { type FrontMatter, partsOfMarkdown } from './front-matter.js';
+import { bodyOf, frontMatterOf } from './front-matter.js';
 import { likeness, type Sections, sectionsOf } from './markdown-sections.js';
 import { linesOf, plainOf, type TextFile } from './plain-text.js';
 import { PRIVILEGES, privilegesOf } from './privilege.js';
@@ -46,19 +46,19 @@ export function movedReasons(before: SkillText, after: SkillText): string[] {
 }
 
 function grantedIn(before: SkillText, after: SkillText): string[] {
-  const [had, has] = [frontMatterOf(before), frontMatterOf(after)];
+  const [had, has] = [frontMatterOf(skillFileOf(before)), frontMatterOf(skillFileOf(after))];
   const granted = [...has].flatMap(([key, value]) => {
     if (!GRANTS.test(key)) return [];
-    const old = wordsOf(had.get(key) ?? '');
+    const old = new Set(wordsOf(had.get(key) ?? ''));
     return wordsOf(value)
-      .filter((word) => !old.includes(word))
+      .filter((word) => !old.has(word))
       .map((word) => `It asks for more: ${key} ${word}.`);
   });
   const allowed = [...had].flatMap(([key, value]) => {
     if (!DENIALS.test(key)) return [];
-    const now = wordsOf(has.get(key) ?? '');
+    const now = new Set(wordsOf(has.get(key) ?? ''));
     return wordsOf(value)
-      .filter((word) => !now.includes(word))
+      .filter((word) => !now.has(word))
       .map((word) => `It no longer rules out: ${key} ${word}.`);
   });
   return [...granted, ...allowed];
@@ -88,24 +88,26 @@ function unsecuredIn(before: SkillText, after: SkillText): string[] {
 
 function securitySectionsOf(files: SkillText): (readonly string[])[] {
   return files.filter(isMarkdown).flatMap(({ text }) => {
-    const sections = [...sectionsOf(partsOfMarkdown(text).body)];
+    const sections = [...sectionsOf(bodyOf(text))];
     return sections.filter(([title]) => SECURITY.test(title)).map(([, lines]) => lines);
   });
 }
 
 function destructiveIn(before: SkillText, after: SkillText): string[] {
+  const [had, has] = [plainLinesOf(before), plainLinesOf(after)];
+  const countOf = (lines: readonly string[], pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
   return Object.entries(DESTRUCTIVE)
-    .filter(([, pattern]) => countOf(after, pattern) > countOf(before, pattern))
+    .filter(([, pattern]) => countOf(has, pattern) > countOf(had, pattern))
     .map(([what]) => `It has a new place that ${what}.`);
 }
 
-function countOf(files: SkillText, pattern: RegExp): number {
-  const lines = files.flatMap(({ text }) => linesOf(text));
-  return lines.filter((line) => pattern.test(plainOf(line))).length;
+/** Without empty ones, of which a file may have half a million. */
+function plainLinesOf(files: SkillText): string[] {
+  return files.flatMap(({ text }) => linesOf(text).flatMap((line) => (line === '' ? [] : [plainOf(line)])));
 }
 
 function movedFrontMatter(before: SkillText, after: SkillText): string[] {
-  const [had, has] = [frontMatterOf(before), frontMatterOf(after)];
+  const [had, has] = [frontMatterOf(skillFileOf(before)), frontMatterOf(skillFileOf(after))];
   return [...has]
     .filter(([key, value]) => linesIn(value) > linesIn(had.get(key)))
     .map(([key]) => `Its front matter says more: ${key}.`);
@@ -116,7 +118,7 @@ function linesIn(value: string | undefined): number {
 }
 
 function movedSections(before: SkillText, after: SkillText): string[] {
-  const [had, has] = [sectionsOf(bodyOf(before)), sectionsOf(bodyOf(after))];
+  const [had, has] = [sectionsOf(bodyOf(skillFileOf(before))), sectionsOf(bodyOf(skillFileOf(after)))];
   return [
     ...titlesOnlyIn(has, had).map((title) => `A section is new: ${title}.`),
     ...titlesOnlyIn(had, has).map((title) => `A section is gone: ${title}.`),
@@ -152,14 +154,6 @@ const SKILL_FILE = 'SKILL.md';
 
 function isMarkdown({ path }: TextFile): boolean {
   return /\.(?:md|mdx|markdown)$/i.test(path);
-}
-
-function frontMatterOf(files: SkillText): FrontMatter {
-  return partsOfMarkdown(skillFileOf(files)).frontMatter;
-}
-
-function bodyOf(files: SkillText): string {
-  return partsOfMarkdown(skillFileOf(files)).body;
 }
 
 function skillFileOf(files: SkillText): string {

@@ -22,10 +22,19 @@ export function nextVersion(
   const [major, minor, patch] = numbersOf(previous.version);
   if (previous.contentHash === next.contentHash) return { version: previous.version, change: 'none', reasons: [] };
   const grown = grownReasons(previous.files, next.files);
-  if (grown.length > 0) return { version: `${String(major + 1)}.0.0`, change: 'major', reasons: grown };
+  if (grown.length > 0) return { version: `${String(major + 1)}.0.0`, change: 'major', reasons: firstOf(grown) };
   const moved = movedReasons(previous.files, next.files);
-  if (moved.length > 0) return { version: `${String(major)}.${String(minor + 1)}.0`, change: 'minor', reasons: moved };
+  if (moved.length > 0)
+    return { version: `${String(major)}.${String(minor + 1)}.0`, change: 'minor', reasons: firstOf(moved) };
   return { version: `${String(major)}.${String(minor)}.${String(patch + 1)}`, change: 'patch', reasons: [] };
+}
+
+/** As many as anybody reads: they are kept with the audit entry, and a skill may have a hundred thousand of them. */
+const MAX_REASONS = 20;
+
+function firstOf(reasons: readonly string[]): string[] {
+  const more = reasons.length - MAX_REASONS;
+  return more > 0 ? [...reasons.slice(0, MAX_REASONS), `And ${String(more)} more.`] : [...reasons];
 }
 
 function numbersOf(version: string): [number, number, number] {

@@ -17,8 +17,10 @@ interface Submitted {
   score: number | null;
 }
 
-/** Makes a submission's content the newest version of its skill, in the transaction that ends the submission. The same content
- *  again is no new version. Returns what the audit entry says of it. */
+/** Makes a submission's content the newest version of its skill, in the transaction that ends the submission. What has changed is
+ *  found out while its locks are held: of two contents of the largest size that is fetched, in some thirty shapes made to be slow,
+ *  that took less than half a second on two busy cores, and a session may idle for three times as long. The same content again is
+ *  no new version. Returns what the audit entry says of it. */
 export async function publishSkill(
   transaction: Sql,
   submissionId: string,

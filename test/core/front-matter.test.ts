@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { frontMatterText, partsOfMarkdown, readFrontMatter } from '../../src/core/front-matter.js';
+import { bodyOf, frontMatterText, readFrontMatter } from '../../src/core/front-matter.js';
 
 /** Neither `.` nor `$` matches it, so that a careless pattern tries every way to get past it. */
 const LINE_SEPARATOR = '\u2028';
@@ -37,7 +37,7 @@ describe('the text of a key', () => {
   it('is the same with the line ends of Windows and a byte order mark', () => {
     const text = `\uFEFF${page('description: >', '  Tidies a', '  folder up.').replaceAll('\n', '\r\n')}`;
     expect(frontMatterText(text, 'description')).toBe('Tidies a folder up.');
-    expect(partsOfMarkdown(text).body.trim()).toBe('The body.');
+    expect(bodyOf(text).trim()).toBe('The body.');
   });
 
   it('of many quotes, made to be slow, is read at once', () => {
@@ -65,9 +65,7 @@ describe('front matter', () => {
     ['no beginning', 'name: x\n', 'none'],
   ])('with %s is not read, and nothing of it is run', (_, text, is) => {
     expect(withinSeconds(() => readFrontMatter(text)).is).toBe(is);
-    expect(withinSeconds(() => partsOfMarkdown(text)).body).toContain(
-      is === 'none' || is === 'unclosed' ? 'x' : 'body',
-    );
+    expect(withinSeconds(() => bodyOf(text))).toContain(is === 'none' || is === 'unclosed' ? 'x' : 'body');
   });
 
   it('is data, also where it names what objects have', () => {

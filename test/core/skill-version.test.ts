@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import semver from 'semver';
 import { describe, expect, it } from 'vitest';
@@ -103,6 +104,19 @@ describe('the version of a skill', () => {
   it('is no major one when what it asks for is only written over several lines', () => {
     const folded = skillFile({ ...FRONT, 'allowed-tools': '>-\n  Read, Bash(git status)' });
     expect(changed({ ...BEFORE, 'SKILL.md': folded }).change).toBe('minor');
+  });
+
+  it('is told of files that are made to be slow, and says no more about them than anybody reads', () => {
+    const marks = { 'SKILL.md': `a${'\u0301\u0323'.repeat(100_000)}` };
+    const version = () => changed({ ...marks, 'x.md': 'x' }, marks);
+    const told = runInNewContext('version()', { version }, { timeout: 10_000 }) as ReturnType<typeof changed>;
+    expect(told).toMatchObject({ change: 'minor', reasons: ['A file is new: x.md.'] });
+
+    const lists = ['a', 'b'].map((word) => Array.from({ length: 30_000 }, (_, n) => `\n  - ${word}${String(n)}`));
+    const [before, after] = lists.map((tools) => ({ 'SKILL.md': skillFile({ ...FRONT, tools: tools.join('') }) }));
+    const { reasons } = changed(after ?? {}, before);
+    expect(reasons).toHaveLength(21);
+    expect(reasons.at(-1)).toBe('And 29980 more.');
   });
 
   it('is a minor one when a file goes', () => {
