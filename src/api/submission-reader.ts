@@ -2,7 +2,7 @@ import { estimateOf } from '../core/queue-estimate.js';
 import { reviewDueAt } from '../core/sla.js';
 import { toldOf } from '../core/submission-status.js';
 import { findReviewStarts } from '../db/overdue-reviews.js';
-import { findPosition, readThroughput } from '../db/submission-queue.js';
+import { findPosition, QUEUE_CAP, readThroughput } from '../db/submission-queue.js';
 import { findStatus } from '../db/submission-status.js';
 import { findSubmissionRecord } from '../db/submission-view.js';
 import type { Caller } from './auth.js';
@@ -34,5 +34,8 @@ async function placeOf({ pool, pipelines }: ReaderDeps, id: string): Promise<Sub
   const pipeline = pipelines['submission'];
   const position = pipeline ? await findPosition(pool, pipeline, id) : null;
   if (!pipeline || position === null) return null;
+  if (position > QUEUE_CAP) {
+    return { position, estimate: { seconds: null, why: `at least ${String(QUEUE_CAP)} are before it` } };
+  }
   return { position, estimate: estimateOf(position, await readThroughput(pool, pipeline)) };
 }

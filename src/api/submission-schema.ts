@@ -133,7 +133,10 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
     queue: z
       .object({ position: z.int().min(1), estimate: EstimateAnswer })
       .nullable()
-      .describe('Its place over priority and then age; null: it waits for a person, is parked or has ended'),
+      .describe(
+        'Its place over priority and then age, 10001 for that one and all behind it; null: it waits for a person, is parked or ' +
+          'has ended',
+      ),
     review: z
       .object({ since: Time, dueAt: Time.describe('Five business days later'), overdue: z.boolean() })
       .nullable()

@@ -12,41 +12,45 @@ export interface Queued {
   createdAt: Date;
   /** From 1, over priority and then age. */
   position: number;
-  /** Of the whole queue. */
+  /** Of the whole queue, as far as it is counted. */
   total: number;
 }
 
-/** What waits for a worker or is at one, in the order in which it is started; what waits for a person, or is parked, does not
- *  stand in line. Live rows are all that is read. */
-const QUEUE = `
-  SELECT id, owner, state, priority, created_at AS "createdAt",
-    (row_number() OVER (ORDER BY priority DESC, id))::int AS position, (count(*) OVER ())::int AS total
-  FROM items WHERE pipeline = $1 AND ended_at IS NULL AND state = ANY ($2) AND parked_at IS NULL`;
+/** Places are counted up to this one: nobody waits otherwise behind the ten thousandth than behind the next. */
+export const QUEUE_CAP = 10_000;
 
-/** The first of the queue; of an owner, the first of theirs, at the place they have in it. */
+/** What waits for a worker or is at one; what waits for a person, or is parked, does not stand in line. The pipeline is written out,
+ *  for the index that holds the queue in its order holds its items alone. */
+const STANDS = `pipeline = 'submission' AND ended_at IS NULL AND parked_at IS NULL AND state = ANY ($1)`;
+
+/** The first of the queue, in the order in which they are started; of an owner, the first of theirs, at the place they have in it.
+ *  Those behind the last place that is counted are left out. */
 export async function listQueued(
   sql: Sql,
   pipeline: Pipeline,
   { owner, limit }: { owner: string | null; limit: number },
 ): Promise<Queued[]> {
   const { rows } = await sql.query<Queued>(
-    `SELECT queue.*, s.skill_name AS "skillName" FROM (
-       SELECT * FROM (${QUEUE}) everybody WHERE $3::text IS NULL OR owner = $3 ORDER BY position LIMIT $4
-     ) queue JOIN submissions s ON s.id = queue.id ORDER BY position`,
-    [pipeline.name, automaticStates(pipeline), owner, limit],
+    `WITH front AS MATERIALIZED (
+       SELECT id, owner, state, priority, created_at FROM items WHERE ${STANDS} ORDER BY priority DESC, id LIMIT $2
+     ), queue AS (
+       SELECT *, (row_number() OVER (ORDER BY priority DESC, id))::int AS position, (count(*) OVER ())::int AS total FROM front
+     ), shown AS (SELECT * FROM queue WHERE $3::text IS NULL OR owner = $3 ORDER BY position LIMIT $4)
+     SELECT q.id, q.owner, q.state, q.priority, q.created_at AS "createdAt", q.position, q.total, s.skill_name AS "skillName"
+     FROM shown q JOIN submissions s ON s.id = q.id ORDER BY q.position`,
+    [automaticStates(pipeline), QUEUE_CAP, owner, limit],
   );
   return rows;
 }
 
-/** Null: it stands in no line. */
+/** From 1; one behind the last that is counted: there or later. Null: it stands in no line. */
 export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Promise<number | null> {
+  const before = (which: string): string =>
+    `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${STANDS} AND ${which} LIMIT $2) before)`;
   const { rows } = await sql.query<{ position: number }>(
-    `SELECT (SELECT count(*)::int FROM items
-       WHERE pipeline = $1 AND ended_at IS NULL AND state = ANY ($2) AND parked_at IS NULL
-         AND (priority > i.priority OR (priority = i.priority AND id <= i.id))) AS position
-     FROM items i
-     WHERE i.id = $3 AND i.pipeline = $1 AND i.ended_at IS NULL AND i.state = ANY ($2) AND i.parked_at IS NULL`,
-    [pipeline.name, automaticStates(pipeline), id],
+    `SELECT LEAST($2, ${before('priority > i.priority')} + ${before('priority = i.priority AND id < i.id')})::int + 1 AS position
+     FROM items i WHERE i.id = $3 AND i.pipeline = 'submission' AND i.ended_at IS NULL AND i.parked_at IS NULL AND i.state = ANY ($1)`,
+    [automaticStates(pipeline), QUEUE_CAP, id],
   );
   return rows[0]?.position ?? null;
 }

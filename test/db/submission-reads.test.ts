@@ -3,7 +3,14 @@ import { findAggregate } from '../../src/db/aggregates.js';
 import { listWaitingReviews } from '../../src/db/overdue-reviews.js';
 import { listStuck } from '../../src/db/stuck.js';
 import { scanSubmissions, type SubmissionFilter } from '../../src/db/submission-list.js';
-import { countShelf, findPosition, listQueued, readThroughput, readTotals } from '../../src/db/submission-queue.js';
+import {
+  countShelf,
+  findPosition,
+  listQueued,
+  QUEUE_CAP,
+  readThroughput,
+  readTotals,
+} from '../../src/db/submission-queue.js';
 import { countRoom } from '../../src/db/submission-room.js';
 import { submission } from '../../src/pipelines/submission.js';
 import type { Sql } from '../../src/ports/sql.js';
@@ -71,6 +78,26 @@ describe('a request among thousands of finished submissions', () => {
     const { scanned, found } = await readsOf(spine, request);
     expect(scanned).toBe(0);
     expect(sum(Object.values(found))).toBeLessThan(most);
+  });
+
+  it('reads no more than stand before one in the queue, however many stand behind it', async () => {
+    await spine.pool.query(
+      `INSERT INTO items (id, pipeline, owner, state, priority)
+       SELECT gen_random_uuid(), 'submission', 'many', 'RECEIVED', -10 FROM generate_series(1, 12000)`,
+    );
+    const first = '00000000-0000-7000-8000-000000000000';
+    const last = 'ffffffff-ffff-7fff-8fff-ffffffffffff';
+    await spine.pool.query(
+      `INSERT INTO items (id, pipeline, owner, state, priority)
+       VALUES ($1, 'submission', 'ada', 'RECEIVED', 0), ($2, 'submission', 'ada', 'RECEIVED', -10)`,
+      [first, last],
+    );
+    await spine.pool.query('VACUUM ANALYZE items');
+    expect(await findPosition(spine.pool, submission, first)).toBe(1);
+    expect(await findPosition(spine.pool, submission, last)).toBe(QUEUE_CAP + 1);
+    const { scanned, found } = await readsOf(spine, (sql) => findPosition(sql, submission, first));
+    expect(scanned + sum(Object.values(found))).toBeLessThan(500);
+    await spine.pool.query(`DELETE FROM items WHERE owner IN ('many', 'ada')`);
   });
 
   it('would be seen to read them all if the index of what was given up were gone', async () => {

@@ -12,7 +12,7 @@ import { EstimateAnswer } from '../submission-schema.js';
 const SHOWN = 100;
 
 const Answer = z.object({
-  total: z.int().nullable().describe('Of the whole queue; null: none of the caller’s is in it'),
+  total: z.int().nullable().describe('Of the whole queue, as far as 10000; null: none of the caller’s is among them'),
   positions: z
     .array(
       z.object({
