@@ -14,10 +14,15 @@ export interface ScriptedJudge {
 /** Or the marks that the name of the skill asks for: `mark-7` is given 7 for everything, and so a score of 70. */
 const ASKED_MARK = /name: mark-(\d+)/;
 
+/** Or none at all: as if this skill were too long for it. */
+const DECLINED = /name: declined/;
+
 export async function startScriptedJudge(): Promise<ScriptedJudge> {
   const server = await startReceiver();
   const bodies = (): string[] => server.received.map(({ body }) => body);
   server.answer((response) => {
+    if (DECLINED.test(bodies().at(-1) ?? ''))
+      return saying('{"error": {"code": "context_length_exceeded"}}', 400)(response);
     const asked = ASKED_MARK.exec(bodies().at(-1) ?? '')?.[1];
     saying(completionOf(JSON.stringify(asked === undefined ? answerOf() : answerWith(Number(asked)))))(response);
   });

@@ -109,6 +109,18 @@ const WALKS: Readonly<Record<string, Walk>> = {
       entry('NEEDS_REVIEW > REJECTED', 'admin-reject', 'root', { reason: REASON }),
     ],
   },
+  'that the judge cannot judge': {
+    ...{ repository: 'ada/skills', skillName: 'declined' },
+    decisions: [['approve', {}]],
+    trail: [
+      ...[SCANNING, SCANNED],
+      entry('TIER2_SCANNING > NEEDS_REVIEW', 'judge-unavailable', 'worker', {
+        reason: 'the judge answered 400: the skill is too long for this judge',
+      }),
+      entry('NEEDS_REVIEW > TIER3_REVIEW', 'admin-escalate', 'root'),
+      entry('TIER3_REVIEW > PUBLISHED', 'review-approve', 'root', PUBLICATION),
+    ],
+  },
   'that is escalated and approved': {
     ...{ repository: 'ada/skills', skillName: 'mark-7-approved' },
     decisions: [

@@ -143,7 +143,7 @@ describe('a scanner in a process of its own', () => {
     const reason = new Error('called off');
     second.abort(reason);
 
-    // The scan before it is still at work: it would take minutes.
+    // The scan before it is still at work, for seconds.
     expect(await leaving).toBe(reason);
     expect(heard).toEqual([2, 1]);
     first.abort(reason);
