@@ -67,6 +67,7 @@ export const submission = definePipeline({
       triggers: { pass: 'tier1-pass', fail: 'tier1-fail' },
     },
     TIER2_SCANNING: {
+      // Three tries where another one can help; a judge that takes no request of ours, whatever is in it, is asked once a run.
       does: stage('judgeTier2', { tries: 3, within: '2m', backoff: { first: '5s', max: '20s' }, spent: 'leave' }),
       // What the judge can't judge is no verdict either: a person is asked at once, for another try would end the same way.
       then: { pass: 'AUTO_APPROVED', concerns: 'NEEDS_REVIEW', unjudged: 'NEEDS_REVIEW', fail: 'REJECTED' },
