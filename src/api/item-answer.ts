@@ -70,7 +70,8 @@ export function pauseOf({ item, now }: Pick<ItemView, 'item' | 'now'>): ItemAnsw
 
 function decisionOf(pipeline: Pipeline | undefined, state: string): ItemAnswer['decision'] {
   const row = pipeline?.states[state];
-  return row && isAwaits(row) ? { awaits: row.awaits, outcomes: Object.keys(row.then) } : null;
+  if (!row || !isAwaits(row)) return null;
+  return { awaits: row.awaits, outcomes: Object.keys(row.then), needsReason: [...(row.needsReason ?? [])] };
 }
 
 function inflightOf(task: ItemView['inflight'][number]): ItemAnswer['inflight'][number] {

@@ -88,7 +88,11 @@ export const ItemAnswer = z
       .object({ count: z.int(), lastRetryAt: Time.nullable(), nextRetryAfter: Time.nullable() })
       .describe('How often it was rescued in this visit, and before when it is not rescued again'),
     decision: z
-      .object({ awaits: z.string(), outcomes: z.array(z.string()) })
+      .object({
+        awaits: z.string(),
+        outcomes: z.array(z.string()),
+        needsReason: z.array(z.string()).describe('The outcomes that are refused without a reason'),
+      })
       .nullable()
       .describe('What a person may decide now'),
     tasks: z.array(z.object({ stage: z.string(), status: z.string(), count: z.int() })),

@@ -236,7 +236,11 @@ describe('an item as its owner sees it', () => {
 describe('deciding', () => {
   it('moves the item at once, and wakes its run', async () => {
     const id = await awaitingDecision();
-    expect((await show(id)).decision).toEqual({ awaits: 'owner', outcomes: ['approve', 'reject'] });
+    expect((await show(id)).decision).toEqual({
+      awaits: 'owner',
+      outcomes: ['approve', 'reject'],
+      needsReason: [],
+    });
 
     const response = await decide(id, { outcome: 'approve', reason: 'looks good' });
 
