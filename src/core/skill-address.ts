@@ -166,10 +166,11 @@ function skillNameOf(text: string): string | Wrong {
     : new Wrong('must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit');
 }
 
+/** What it makes of a path it takes again, and leaves as it is: a stored one is checked once more before it is fetched. */
 function skillPathOf(text: string): string | Wrong {
   if (text.length > MAX_PATH_CHARACTERS) return new Wrong(`is longer than ${String(MAX_PATH_CHARACTERS)} characters`);
-  const path = text.replace(/^\.\//, '').replace(/\/$/, '');
-  if (path === '.' || path === 'SKILL.md') return '';
+  const path = text.replace(/(?<=[^/])\/$/, '').replace(/^\.\//, '');
+  if (path === '' || path === '.' || path === 'SKILL.md') return '';
   const folder = path.replace(/\/SKILL\.md$/, '');
   if (folder.split('/').every(isPathPart)) return folder;
   return new Wrong(

@@ -209,6 +209,7 @@ describe('an admin', () => {
   it('retries no submission that has ended, and is told what to submit again', async () => {
     const id = await inReview();
     await act(id, 'reject', { body: { reason: 'no' } });
+    await api.database.pool.query(`UPDATE submissions SET skill_path = '' WHERE id = $1`, [id]);
 
     const refused = await act(id, 'retry', { as: ADMIN });
 
@@ -217,6 +218,9 @@ describe('an admin', () => {
       detail: expect.stringContaining('POST /api/v1/submissions') as string,
       submitAgain: { repoUrl: `https://github.com/review/skills-${String(last)}`, skillName: `tidy-${String(last)}` },
     });
+    const { submitAgain } = refused.json<{ submitAgain: object }>();
+    const again = await api.call({ method: 'POST', url: '/api/v1/submissions', as: ADMIN, payload: submitAgain });
+    expect(again.statusCode, again.body).toBe(202);
     expect((await act(id, 'retry')).statusCode).toBe(403);
   });
 

@@ -118,13 +118,16 @@ describe("a skill's path", () => {
     ['.claude/skills/grüße', '.claude/skills/grüße'],
     ['-x/a b', '-x/a b'],
     ['.', ''],
+    ['./', ''],
     ['SKILL.md', ''],
-  ])('%j is %j', (skillPath, folder) => {
+    ['./SKILL.md', ''],
+  ])('%j is %j, and so is what became of it', (skillPath, folder) => {
     expect(checked({ skillPath }).skillPath).toBe(folder);
+    expect(checked({ skillPath: folder }).skillPath).toBe(folder);
   });
 
   it.each([
-    ...['', '/', '/etc', '..', '../x', 'a/../b', 'a/..', 'a//b', 'a/./b', 'a\\..\\b', '.git/hooks', 'a/.GIT'],
+    ...['/', './/', '/etc', '..', '../x', 'a/../b', 'a/..', 'a//b', 'a/./b', 'a\\..\\b', '.git/hooks', 'a/.GIT'],
     ...['a\0b', 'a\nb', 'a\u202eb', '\ud800', 'x'.repeat(401)],
   ])('is refused if it is %j', (skillPath) => {
     expect(wrongIn({ skillPath })).toEqual(['skillPath']);

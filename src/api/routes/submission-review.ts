@@ -133,6 +133,6 @@ async function assertNotEnded({ pool, pipelines }: ReaderDeps, { id, state }: It
   const { repoUrl, skillName, skillPath, ref } = await findSubmission(pool, id);
   const sentence = `submission ${id} ended in ${state}, which never changes; submit the skill again with POST /api/v1/submissions`;
   throw new AppError('state_conflict', sentence, {
-    facts: { state, submitAgain: { repoUrl, skillName, skillPath, ref } },
+    facts: { state, submitAgain: { repoUrl, skillName, skillPath: skillPath === '' ? '.' : skillPath, ref } },
   });
 }

@@ -18,7 +18,7 @@ export async function addressOf(options: SubmitOptions, say: (line: string) => v
   const { source, path, ref } = options;
   const given = { ...(path !== undefined && { skillPath: path }), ...(ref !== undefined && { ref }) };
   if (/^[a-z]+:\/\//i.test(source)) {
-    return { repoUrl: source, skillName: options.skill ?? nameIn(path ?? source), ...given };
+    return { repoUrl: source, skillName: options.skill ?? (nameIn(path ?? '') || nameIn(source)), ...given };
   }
   const folder = folderAt(source);
   const root = (await git(folder, 'rev-parse', '--show-toplevel')).trim();
@@ -38,8 +38,10 @@ function folderAt(source: string): string {
   );
 }
 
+/** Empty where the path is a repository's root. */
 function nameIn(path: string): string {
-  return basename(path.replace(/\/+$/, '')).replace(/\.git$/, '');
+  const folder = path.replace(/\/+$/, '').replace(/(^|\/)SKILL\.md$/, '');
+  return folder === '.' ? '' : basename(folder).replace(/\.git$/, '');
 }
 
 async function git(folder: string, ...args: string[]): Promise<string> {

@@ -60,7 +60,9 @@ describe('a skill that is there', () => {
     repository.commit(repository.folderOf({ 'SKILL.md': skillFile('x'), 'docs/a.md': 'a' }));
 
     expect(pathsOf(await workshop.fetch('greet'))).toEqual(['SKILL.md', 'docs/a.md']);
-    expect(pathsOf(await workshop.fetch('greet', { skillPath: '.', skillName: 'x' }))).toHaveLength(2);
+    for (const skillPath of ['.', './', 'SKILL.md', '']) {
+      expect(pathsOf(await workshop.fetch('greet', { skillPath, skillName: 'x' }))).toHaveLength(2);
+    }
   });
 
   it("is not published under another's name: a path chooses the folder, not what it is called", async () => {
