@@ -164,7 +164,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addNotificationRoutes(app, deps);
   addScheduleRoutes(app, deps);
   addRegistryRoutes(app, deps);
-  addStatusRoute(app, deps);
+  addStatusRoute(app, { ...reader, links: deps.links });
   addSubmissionListRoute(app, deps);
   addSubmissionPositionsRoute(app, deps);
   addSubmissionStatsRoute(app, deps);

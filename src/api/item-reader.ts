@@ -27,11 +27,18 @@ export async function answerFor(deps: ReaderDeps, caller: Caller, id: string): P
   const [view, engineIsThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
   if (!view || !maySee(caller, view.item)) throw noSuchItem(id);
   const pipeline = deps.pipelines[view.item.pipeline];
+  const said = await askAbout(deps, view, engineIsThere);
+  return itemAnswer(view, { pipeline, said, engineIsThere, temporalUi: deps.temporalUi });
+}
+
+/** What a diagnosis wants to know beside the rows, asked for as far as these leave it in doubt. */
+export async function askAbout(deps: ReaderDeps, view: ItemView, engineIsThere: boolean): Promise<Partial<Facts>> {
+  const pipeline = deps.pipelines[view.item.pipeline];
   const said = engineIsThere ? await askIfInDoubt(deps, view, pipeline) : ({ engine: 'unknown' } as const);
   const unswept = SWEPT.includes(diagnose({ ...view, pipeline, ...said }).reason)
     ? await askIfUnswept(deps.schedules, view.item.pipeline)
     : {};
-  return itemAnswer(view, { pipeline, said: { ...said, ...unswept }, engineIsThere, temporalUi: deps.temporalUi });
+  return { ...said, ...unswept };
 }
 
 /** The common case costs no call: an item that runs, waits for somebody or has ended is not asked about. */

@@ -1,3 +1,4 @@
+import { type LiveLook, publicNextOf } from './public-next.js';
 import { type Ended, type Rejection, whyEnded } from './rejection.js';
 
 /** What a submission's owner is told: where it is, why it was not published, and what happens next. */
@@ -11,26 +12,14 @@ export interface Told {
 export interface Standing {
   state: string;
   isEnded: boolean;
-  isPaused: boolean;
-  isParked: boolean;
   /** What brought it where it is. */
   end: Ended;
   /** Null: it is not published. */
   published: { name: string; version: string } | null;
 }
 
-/** What happens in the states that go on by themselves, or with somebody else's help. */
-const NEXT: Readonly<Record<string, string>> = {
-  RECEIVED: 'It is taken up in a moment; there is nothing to do.',
-  VENDOR_APPROVED: 'It is from a trusted organisation and is being published; there is nothing to do.',
-  TIER1_SCANNING: 'It is being fetched and scanned; there is nothing to do.',
-  TIER2_SCANNING: 'It is being judged; there is nothing to do.',
-  AUTO_APPROVED: 'It is approved and being published; there is nothing to do.',
-  NEEDS_REVIEW: 'A person looks at it next; there is nothing to do.',
-  TIER3_REVIEW: 'A reviewer decides on it next; there is nothing to do.',
-};
-
-export function toldOf(standing: Standing): Told {
+/** Of one that goes on, what comes next is told where somebody has looked why it is where it is. */
+export function toldOf(standing: Standing, live: LiveLook | null = null): Told {
   const { state, published } = standing;
   if (published)
     return { state, rejection: null, nextAction: `It is published as ${published.name} ${published.version}.` };
@@ -38,14 +27,12 @@ export function toldOf(standing: Standing): Told {
     const rejection = whyEnded(standing.end);
     return { state, rejection, nextAction: rejection.nextAction };
   }
-  return { state, rejection: null, nextAction: nextOf(standing) };
+  return { state, rejection: null, nextAction: nextOf(standing, live) };
 }
 
-function nextOf({ state, isEnded, isPaused, isParked }: Standing): string {
+function nextOf({ isEnded }: Standing, live: LiveLook | null): string {
   if (isEnded) return 'It is published.';
-  if (isParked) return 'It waits for an operator, who has been told; there is nothing to do.';
-  if (isPaused) return 'It was paused by an operator and goes on afterwards; there is nothing to do.';
-  return (Object.hasOwn(NEXT, state) && NEXT[state]) || 'It is being worked on; there is nothing to do.';
+  return live ? publicNextOf(live) : 'It is on its way.';
 }
 
 /** Characters of a letter: fifty reasons in few words, or a handful in many. */

@@ -10,6 +10,9 @@ import type { Sql } from '../ports/sql.js';
 export interface SubmissionStatus extends Standing {
   id: string;
   skillName: string;
+  createdAt: Date;
+  /** When it came into its state. */
+  movedAt: Date;
 }
 
 interface Row extends Omit<SubmissionStatus, 'end' | 'published'> {
@@ -25,8 +28,8 @@ interface Row extends Omit<SubmissionStatus, 'end' | 'published'> {
 /** Null: there is no such submission. */
 export async function findStatus(sql: Sql, id: string): Promise<SubmissionStatus | null> {
   const { rows } = await sql.query<Row>(
-    `SELECT i.id, s.skill_name AS "skillName", i.state, i.ended_at IS NOT NULL AS "isEnded", i.parked_at IS NOT NULL AS "isParked",
-       COALESCE(i.paused_until > now(), false) AS "isPaused", a.trigger, a.metadata ->> 'reason' AS said,
+    `SELECT i.id, s.skill_name AS "skillName", i.state, i.ended_at IS NOT NULL AS "isEnded",
+       i.created_at AS "createdAt", a.at AS "movedAt", a.trigger, a.metadata ->> 'reason' AS said,
        a.metadata ->> 'version' AS version, k.name, s.tier1, s.tier2,
        CASE WHEN i.error_class IS NOT NULL THEN jsonb_build_object('class', i.error_class, 'message', COALESCE(i.error_message, ''),
          'stage', COALESCE(i.error_stage, '')) END AS error

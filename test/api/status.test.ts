@@ -1,10 +1,11 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createStatusLinks } from '../../src/api/status-links.js';
 import { itemOf } from '../support/facts.js';
 import { submitted } from '../support/skills.js';
 import { byHand, findIn, ROOT } from '../support/spine.js';
 import { REJECTIONS, waysToEnd, type WayToEnd } from '../support/submission-ends.js';
+import { until } from '../support/until.js';
 import { pauseItem } from '../../src/db/control.js';
 import { submission } from '../../src/pipelines/submission.js';
 import { openApi, SECRET, type TestApi } from './setup.js';
@@ -22,10 +23,15 @@ afterAll(() => api.close());
 
 interface Status {
   id: string;
+  skillName: string;
   state: string;
+  submittedAt: string;
+  movedAt: string;
   why: { summary: string; reasons: { why: string; file: string | null; line: number | null; remedy: string }[] } | null;
   nextAction: string;
 }
+
+const SHOWN = ['id', 'skillName', 'state', 'submittedAt', 'movedAt', 'why', 'nextAction'];
 
 function urlOf(id: string): string {
   return statusUrlOf(id) ?? 'no link';
@@ -38,23 +44,104 @@ async function statusOf(id: string): Promise<Status> {
   return response.json<Status>();
 }
 
+/** Without its id, in whose digits any short word may turn up. */
+function wordsOf(status: Status): Omit<Status, 'id'> {
+  return { ...status, id: undefined } as Omit<Status, 'id'>;
+}
+
 async function endedBy(way: WayToEnd): Promise<string> {
   const id = await submitted(api.database.pool, { email: EMAIL, skillName: way });
   await waysToEnd(api.database.pool)[way](id);
   return id;
 }
 
+const SOON = `now() + interval '20 minutes'`;
+const AT = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
+
+/** What keeps a submission from moving, and what anybody may hear of that. */
+const STANDSTILLS: [string, { make: (id: string) => Promise<unknown>; says: RegExp }][] = [
+  [
+    'no worker',
+    { make: async () => undefined, says: /^Nobody works on submissions at the moment\. The operators are told/ },
+  ],
+  [
+    'a pause of the queue',
+    {
+      make: () => hold(`('submission', 'pause', '', ${SOON}, 'secret cause', 'root')`),
+      says: new RegExp(`^It is paused until ${AT} and goes on by itself then`),
+    },
+  ],
+  [
+    'a breaker',
+    {
+      make: async (id) => {
+        await api.database.pool.query(
+          `INSERT INTO breakers (pipeline, class, state, stages, reason, next_pass_at, probe_every_ms)
+           VALUES ('submission', 'NETWORK', 'open', '{fetch}', 'secret cause', ${SOON}, 1000)`,
+        );
+        await api.database.pool.query(
+          `INSERT INTO tasks (item_id, visit, stage) SELECT id, visit, 'fetch' FROM items WHERE id = $1
+           ON CONFLICT DO NOTHING`,
+          [id],
+        );
+        await hold(`('submission', 'breaker', 'NETWORK', 'infinity', 'secret cause', 'system')`);
+      },
+      says: new RegExp(
+        `^It is held back, because something that submissions need fails .* the next try is made at ${AT}`,
+      ),
+    },
+  ],
+  [
+    'a run that broke off and waits',
+    {
+      make: (id) => brokeOff(id, SOON),
+      says: new RegExp(`^The work on it broke off; the first check after ${AT} takes it up`),
+    },
+  ],
+  ['a parked one', { make: parkIt, says: /^It waits for an operator, who has been told/ }],
+  [
+    'an engine that is away',
+    {
+      make: async () => void (api.engine.mood = 'away'),
+      says: /^A part of this service is away, and nothing moves until it is back/,
+    },
+  ],
+];
+
+async function hold(values: string): Promise<void> {
+  await api.database.pool.query(`INSERT INTO holds (pipeline, kind, key, until, reason, set_by) VALUES ${values}`);
+}
+
+async function brokeOff(id: string, nextRescueAfter: string): Promise<void> {
+  await api.database.pool.query(
+    `UPDATE items SET run_ended_at = now() - interval '1 minute', rescues = 1, next_rescue_after = ${nextRescueAfter} WHERE id = $1`,
+    [id],
+  );
+}
+
+async function parkIt(id: string): Promise<void> {
+  await api.database.pool.query(
+    `UPDATE items SET parked_at = now() - interval '1 minute', parked_why = 'secret cause' WHERE id = $1`,
+    [id],
+  );
+}
+
+afterEach(async () => {
+  api.engine.mood = 'well';
+  await api.database.pool.query('TRUNCATE holds, breakers');
+});
+
 describe('the status link of a submission', () => {
   it.each(REJECTIONS)('tells why, and what to do about it, and nothing that is nobody’s business: %s', async (way) => {
     const id = await endedBy(way);
     const status = await statusOf(id);
 
-    expect(Object.keys(status)).toEqual(['id', 'state', 'why', 'nextAction']);
+    expect(Object.keys(status)).toEqual(SHOWN);
     expect(status).toMatchObject({ id, state: (await itemOf(api.database.pool, id)).state });
     for (const { why, remedy } of status.why?.reasons ?? []) expect([why, remedy]).not.toContain('');
     expect(status.why?.reasons.length).toBeGreaterThan(0);
     expect(status.nextAction).toMatch(/[Ss]ubmit the skill again/);
-    const told = JSON.stringify(status);
+    const told = JSON.stringify(wordsOf(status));
     for (const secret of [EMAIL, 'ada', 'root', 'worker-a', 'worker-1', 'victim', '10.1.2.3']) {
       expect(told).not.toContain(secret);
     }
@@ -73,8 +160,8 @@ describe('the status link of a submission', () => {
 
   it('says what is published, and as what', async () => {
     const id = await endedBy('published');
-    expect(await statusOf(id)).toEqual({
-      ...{ id, state: 'PUBLISHED', why: null },
+    expect(await statusOf(id)).toMatchObject({
+      ...{ id, skillName: 'published', state: 'PUBLISHED', why: null },
       nextAction: 'It is published as published 1.0.0.',
     });
   });
@@ -97,9 +184,25 @@ describe('the status link of a submission', () => {
       ]),
     );
     expect(seen.at(-2)?.nextAction).toMatch(/^A person looks at it next/);
-    expect(seen.at(-1)?.nextAction).toBe(
-      'It was paused by an operator and goes on afterwards; there is nothing to do.',
-    );
+    expect(seen.at(-1)?.nextAction).toBe('It is paused until an operator resumes it; there is nothing to do.');
+    expect(seen[0]?.nextAction).toBe('It is taken up in a moment; there is nothing to do.');
+    const [first, last] = [seen[0], seen.at(-1)];
+    expect(last?.submittedAt).toBe(first?.submittedAt);
+    expect(Date.parse(last?.movedAt ?? '')).toBeGreaterThan(Date.parse(first?.movedAt ?? ''));
+  });
+
+  it.each(STANDSTILLS)('says of one that does not move what it waits for: %s', async (name, { make, says }) => {
+    const { pool } = api.database;
+    const id = await submitted(pool, { email: EMAIL, skillName: name.replaceAll(' ', '-') });
+    await byHand(pool, submission).walk(id, 'checkVendor:other');
+    await pool.query(`UPDATE items SET beat_at = now() - interval '10 minutes' WHERE id = $1`, [id]);
+    await make(id);
+    const status = await until('it is noticed', async () => {
+      const seen = await statusOf(id);
+      return says.test(seen.nextAction) && seen;
+    });
+    expect(Object.keys(status)).toEqual(SHOWN);
+    expect(JSON.stringify(wordsOf(status))).not.toMatch(/ada|root|worker-|Temporal|secret cause|NETWORK/);
   });
 
   it('opens nothing but itself: any other token leads nowhere, and all of them to the same answer', async () => {

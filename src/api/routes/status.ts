@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { diagnose } from '../../core/diagnosis.js';
 import { AppError } from '../../core/errors.js';
+import type { LiveLook } from '../../core/public-next.js';
 import type { Rejection } from '../../core/rejection.js';
 import { toldOf } from '../../core/submission-status.js';
+import { findItemView } from '../../db/item-view.js';
 import { findStatus } from '../../db/submission-status.js';
-import type { ApiDeps, App } from '../app.js';
+import type { App } from '../app.js';
+import { askAbout, type ReaderDeps } from '../item-reader.js';
 import { openProblems } from '../problem.js';
 import type { StatusLinks } from '../status-links.js';
 
@@ -30,13 +34,16 @@ export function rejectionAnswer({ summary, reasons, more }: Rejection): z.output
 
 const StatusAnswer = z.object({
   id: z.uuid(),
+  skillName: z.string(),
   state: z.string(),
+  submittedAt: z.iso.datetime(),
+  movedAt: z.iso.datetime().describe('When it came into its state'),
   why: RejectionAnswer.nullable().describe('Null: it was not rejected'),
-  nextAction: z.string(),
+  nextAction: z.string().describe('What happens next, or what it waits for, and whether there is anything to do'),
 });
 
 /** What the link of a submission shows to whoever has it, and nothing more. */
-export function addStatusRoute(app: App, { pool, links }: Pick<ApiDeps, 'pool'> & { links: StatusLinks }): void {
+export function addStatusRoute(app: App, { links, ...deps }: ReaderDeps & { links: StatusLinks }): void {
   app.get(
     '/api/v1/status/:token',
     {
@@ -50,12 +57,27 @@ export function addStatusRoute(app: App, { pool, links }: Pick<ApiDeps, 'pool'> 
     },
     async ({ params }, reply) => {
       const id = links.itemIn(params.token);
-      const status = id === null ? null : await findStatus(pool, id);
+      const status = id === null ? null : await findStatus(deps.pool, id);
       // The token is not repeated: whoever reads logs could follow it.
       if (!status) throw new AppError('not_found', 'this link leads to no submission');
-      const { state, rejection, nextAction } = toldOf(status);
+      const live = status.isEnded ? null : await lookAt(deps, status.id);
+      const { state, rejection, nextAction } = toldOf(status, live);
       void reply.header('Cache-Control', 'no-store').header('X-Robots-Tag', 'noindex');
-      return { id: status.id, state, why: rejection && rejectionAnswer(rejection), nextAction };
+      return {
+        ...{ id: status.id, skillName: status.skillName, state },
+        ...{ submittedAt: status.createdAt.toISOString(), movedAt: status.movedAt.toISOString() },
+        ...{ why: rejection && rejectionAnswer(rejection), nextAction },
+      };
     },
   );
+}
+
+/** Why it is where it is, found out as for its owner. Null: it has gone since. */
+async function lookAt(deps: ReaderDeps, id: string): Promise<LiveLook | null> {
+  const [view, engineIsThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
+  if (!view) return null;
+  const { item, now } = view;
+  const said = await askAbout(deps, view, engineIsThere);
+  const diagnosis = diagnose({ ...view, pipeline: deps.pipelines[item.pipeline], ...said });
+  return { state: item.state, diagnosis, now, isUnswept: said.unswept !== undefined };
 }
