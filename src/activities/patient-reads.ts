@@ -1,8 +1,34 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sql } from '../ports/sql.js';
 import { patiently, withoutEnd } from './patience.js';
 
-/** What stages read with: a database that is away is waited for, so that its absence costs no stage one of its few tries. Not for
- *  writing, for a repeated statement may have been carried out before. */
+/** The reads of one attempt. */
+export interface Reading {
+  /** No longer wanted. */
+  signal: AbortSignal;
+  /** Reads that have not been answered yet. */
+  pending: number;
+}
+
+const attempts = new AsyncLocalStorage<Reading>();
+
+/** Runs a stage so that its reads are known to be those of this attempt. */
+export function readingFor<T>(reading: Reading, stage: () => Promise<T>): Promise<T> {
+  return attempts.run(reading, stage);
+}
+
+/** What stages read with: a database that is away is waited for, as long as the stage has time, so that a restart costs no stage one
+ *  of its few tries. Not for writing, for a repeated statement may have been carried out before. */
 export function patientReads(sql: Sql): Sql {
-  return { query: (...query) => patiently(() => sql.query(...query), withoutEnd()) };
+  return {
+    async query(...query) {
+      const reading = attempts.getStore();
+      if (reading) reading.pending += 1;
+      try {
+        return await patiently(() => sql.query(...query), withoutEnd(), reading?.signal);
+      } finally {
+        if (reading) reading.pending -= 1;
+      }
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { AppError } from '../core/errors.js';
 import { stageOf } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { StageInput } from '../core/run.js';
@@ -10,7 +11,8 @@ import type { Claimed } from '../db/attempt.js';
 import { beatTask, keepCheckpoint } from '../db/beat.js';
 import { isTransient } from '../db/transient.js';
 import { BEAT_MS, type Beats } from './beats.js';
-import type { AnyStage, Json, JsonObject, StageResult } from '../ports/stage.js';
+import type { AnyStage, Json, JsonObject, StageContext, StageResult } from '../ports/stage.js';
+import { type Reading, readingFor } from './patient-reads.js';
 
 /** The worker shuts down, the run was cancelled, or Temporal was away for too long and has given the attempt up. */
 type ReleasedWhy = 'shutdown' | 'cancelled' | 'lost_sight';
@@ -91,9 +93,10 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     }
   }
 
+  const reading = { signal: controller.signal, pending: 0 };
   timers.push(
     setTimeout(() => {
-      abort({ as: 'error', error: new StageTimeout(`${claimed.stage} took longer than ${row.within}`) });
+      abort({ as: 'error', error: timeoutOf(claimed.stage, row.within, reading) });
     }, input.withinMs),
   );
   if (!context.info.isLocal) {
@@ -134,7 +137,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
 
   async function runStage(stage: AnyStage): Promise<Settled> {
     try {
-      const result = await stage({
+      const context: StageContext = {
         item: { id: claimed.itemId, pipeline: deps.pipeline.name, owner: claimed.owner, visit: claimed.visit },
         unit: claimed.unit,
         attempt: claimed.attempt,
@@ -146,14 +149,21 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
           armSilence();
         },
         keep,
-      });
-      return { as: 'result', result };
+      };
+      return { as: 'result', result: await readingFor(reading, () => stage(context)) };
     } catch (error) {
       // An aborted stage throws too; what counts then is why it was aborted.
       if (controller.signal.aborted) return stopped;
       return { as: 'error', error: error instanceof Error ? error : new Error(String(error)) };
     }
   }
+}
+
+/** A stage that waits for the database when its time is up is not the one to blame. */
+function timeoutOf(stage: string, within: string, { pending }: Reading): Error {
+  return pending > 0
+    ? new AppError('database_unavailable', `${stage} waited for the database until its ${within} were over`)
+    : new StageTimeout(`${stage} took longer than ${within}`);
 }
 
 /** If Temporal has given up an attempt that never fell silent, it was away or out of reach, and the task is given back at no cost,

@@ -1,11 +1,21 @@
 import type pg from 'pg';
-import type { Facts } from '../core/diagnosis.js';
+import { type Facts, lastSignOf, type Reason } from '../core/diagnosis.js';
 import { engineFactsOf, type RunLook } from '../core/retry.js';
 import type { RunRef } from '../core/run.js';
 import { queueFactsOf } from '../db/worker-presence.js';
 import type { Engine } from '../ports/engine.js';
 import type { Schedules } from '../ports/schedules.js';
 import { within } from './engine-health.js';
+
+/** What only a sweep ends. */
+export const SWEPT: readonly Reason[] = ['workflow_closed', 'rescue_wait'];
+
+/** An item that gave a sign of life in this time is on its way; Temporal is not asked about it. */
+const ASK_AFTER_MS = 5_000;
+
+export function isSilent(facts: Pick<Facts, 'item' | 'running' | 'now'>): boolean {
+  return facts.now.getTime() - lastSignOf(facts).getTime() >= ASK_AFTER_MS;
+}
 
 /** A reader waits no longer than this for what Temporal says of a run; what is not known by then is said to be unknown. */
 const PATIENCE_MS = 1_000;

@@ -13,6 +13,8 @@ const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   keys_unavailable: 5,
   leaving: 1,
   overloaded: 10,
+  // Submissions end in seconds, or wait for a person.
+  too_many_live: 60,
 };
 
 const CODE_OF_FASTIFY: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {

@@ -1,9 +1,9 @@
-import { diagnose, type Facts } from '../core/diagnosis.js';
+import { diagnose, type Facts, type Reason } from '../core/diagnosis.js';
 import { AppError } from '../core/errors.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { findItemHead, findItemView, type ItemHead, type ItemView } from '../db/item-view.js';
 import type { ApiDeps, ApiSettings } from './app.js';
-import { askEngine, askIfUnswept } from './ask-engine.js';
+import { askEngine, askIfUnswept, isSilent, SWEPT } from './ask-engine.js';
 import type { Caller } from './auth.js';
 import type { EngineHealth } from './engine-health.js';
 import { itemAnswer } from './item-answer.js';
@@ -13,14 +13,8 @@ import { maySee, noSuchItem } from './permissions.js';
 export type ReaderDeps = Pick<ApiDeps, 'pool' | 'prisma' | 'engine' | 'pipelines' | 'schedules'> &
   Pick<ApiSettings, 'temporalUi'> & { engineHealth: EngineHealth };
 
-/** An item that gave a sign of life in this time is on its way; Temporal is not asked about it. */
-const ASK_AFTER_MS = 5_000;
-
 /** What only Temporal can confirm or refute; the other reasons the row knows for certain. */
-const IN_DOUBT: readonly string[] = ['backlog', 'start_lost', 'silent_worker', 'worker_died', 'retrying'];
-
-/** What only a sweep ends. */
-const SWEPT: readonly string[] = ['workflow_closed', 'rescue_wait'];
+const IN_DOUBT: readonly Reason[] = ['backlog', 'start_lost', 'silent_worker', 'worker_died', 'retrying', ...SWEPT];
 
 /** The whole answer to a caller who may see the item. */
 export async function answerFor(deps: ReaderDeps, caller: Caller, id: string): Promise<ItemAnswer> {
@@ -43,9 +37,8 @@ export async function askAbout(deps: ReaderDeps, view: ItemView, engineIsThere: 
 
 /** The common case costs no call: an item that runs, waits for somebody or has ended is not asked about. */
 async function askIfInDoubt(deps: ReaderDeps, view: ItemView, pipeline: Pipeline | undefined): Promise<Partial<Facts>> {
-  const { item, now, running } = view;
-  const lastSign = Math.max(item.beatAt.getTime(), running?.beatAt.getTime() ?? 0);
-  if (item.endedAt || now.getTime() - lastSign < ASK_AFTER_MS) return {};
+  const { item } = view;
+  if (item.endedAt || !isSilent(view)) return {};
   if (!IN_DOUBT.includes(diagnose({ ...view, pipeline }).reason)) return {};
   return askEngine(deps, { pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
 }

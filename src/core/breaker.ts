@@ -133,9 +133,13 @@ export function afterSuccess(breaker: Breaker, settings: BreakerSettings): Chang
 }
 
 /** After a failure of one that was let through in this round. Of its class: an open one knows that its probe has failed, a
- *  releasing one opens again. Of another class it proves nothing. */
+ *  releasing one opens again. Of another class it proves nothing, and the place is the next one's. */
 export function afterFailure(breaker: Breaker, settings: BreakerSettings, isOfClass: boolean): Change | null {
-  if (breaker.state === 'open') return { ...changeOf(breaker), probing: false };
+  if (breaker.state === 'open') {
+    const tried = { ...changeOf(breaker), probing: false };
+    const probeEveryMs = Math.max(msOf(settings.probeAfter), breaker.probeEveryMs / 2);
+    return isOfClass ? tried : { ...tried, probeEveryMs, nextPassInMs: 0 };
+  }
   return isOfClass ? openedBreaker(settings, breaker.round + 1) : null;
 }
 

@@ -125,7 +125,7 @@ export function rescueWait(item: ItemFacts, nextRescueAfter: Date, sweeping: Swe
     sentence: `Its run ended after ${count(item.rescues, 'rescue')}; nothing is done before ${nextRescueAfter.toISOString()}.`,
     evidence: { rescues: item.rescues, nextRescueAfter: nextRescueAfter.toISOString() },
     nextAction: actionOf('The first sweep after that', sweeping),
-    nextAt: nextRescueAfter,
+    nextAt: sweeping.unswept === undefined ? nextRescueAfter : null,
   };
 }
 
@@ -207,7 +207,7 @@ export function retrying(
 }
 
 export function engineUnreachable(item: ItemFacts, now: Date): Diagnosis {
-  const unknown = item.started ? 'nobody knows what its run does' : 'it can not be started';
+  const unknown = item.started ? 'nobody knows what its run does' : 'it cannot be started';
   return {
     reason: 'engine_unreachable',
     sentence: `Temporal does not answer, so ${unknown}; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,

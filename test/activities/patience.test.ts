@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { patientReads } from '../../src/activities/patient-reads.js';
+import { patientReads, readingFor } from '../../src/activities/patient-reads.js';
 import { patiently } from '../../src/activities/patience.js';
 
 const away = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
@@ -72,5 +72,18 @@ describe('a patient call', () => {
 
     await expect(reads.query('SELECT 1')).resolves.toMatchObject({ rows: ['answer'] });
     expect(calls()).toBe(3);
+  });
+
+  it('reads no longer for a stage whose time is up', async () => {
+    const { call } = failing(Infinity);
+    const over = new AbortController();
+    const reading = { signal: over.signal, pending: 0 };
+    const reads = patientReads({ query: async () => ({ rows: [await call()], rowCount: 1 }) as never });
+    const read = readingFor(reading, () => reads.query('SELECT 1'));
+    expect(reading.pending).toBe(1);
+    over.abort();
+
+    await expect(read).rejects.toThrow('ECONNREFUSED');
+    expect(reading.pending).toBe(0);
   });
 });

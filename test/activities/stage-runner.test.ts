@@ -1,5 +1,6 @@
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { patientReads } from '../../src/activities/patient-reads.js';
 import { AppError } from '../../src/core/errors.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import { type RunRef, workflowIdOf } from '../../src/core/run.js';
@@ -243,6 +244,23 @@ describe.concurrent('a stage that takes too long', () => {
 
     const [first] = await triesOf(run, 'glance');
     expect(first).toMatchObject({ errorClass: 'SCAN_TIMEOUT', message: 'glance took longer than 1s' });
+  });
+
+  it('is not blamed for a database that did not answer it in time', async () => {
+    const reads = patientReads({
+      query: () => Promise.reject(Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' })),
+    });
+    const glance: AnyStage = async (context) => {
+      if (context.attempt === 1) await reads.query('SELECT 1');
+      return leave(context);
+    };
+    const run = await walk({ glance });
+
+    const [first] = await triesOf(run, 'glance');
+    expect(first).toMatchObject({
+      errorClass: 'DB_ERROR',
+      message: 'glance waited for the database until its 1s were over',
+    });
   });
 });
 

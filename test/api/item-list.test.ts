@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ListedItem } from '../../src/api/listed-item.js';
 import { ADMIN, ALICE, BOB, openApi, REVIEWER, submit, type TestApi, VIEWER, type Who } from './setup.js';
-import { claim, commit } from './walked.js';
+import { age, claim, commit } from './walked.js';
 
 interface Page {
   items: ListedItem[];
@@ -86,6 +86,8 @@ describe('the list of items', () => {
     const { id } = await submit(api, BOB);
     await commit(api, await claim(api, id, 'FIRST', 'first'), { is: 'done', outcome: 'done' });
     api.engine.queueStatus = { pollers: [], backlog: 1, oldestMs: null };
+    expect(await idsOf('reason=no_worker')).toEqual([]);
+    await age(api, id);
     expect(await idsOf('reason=no_worker')).toEqual([id]);
 
     api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 1, oldestMs: null };

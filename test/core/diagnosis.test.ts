@@ -138,7 +138,7 @@ const cases: Case[] = [
     name: 'not started while Temporal is away',
     given: { item: { started: false, startTries: 2, startAfter: ago(1), beatAt: ago(10) }, engine: 'unknown' },
     reason: 'engine_unreachable',
-    says: 'Temporal does not answer, so it can not be started; its last sign of life was 10 s ago.',
+    says: 'Temporal does not answer, so it cannot be started; its last sign of life was 10 s ago.',
     next: 'It goes on when Temporal is back.',
     at: null,
   },
@@ -156,6 +156,17 @@ const cases: Case[] = [
     reason: 'workflow_closed',
     says: 'Its run ended 45 s ago, before the item did.',
     next: 'The next sweep rescues it, but sweep-orders is paused (ada: too loud): a person must resume it, or retry the item.',
+    at: null,
+  },
+  {
+    name: 'rescued before, while nobody sweeps',
+    given: {
+      item: { runEndedAt: ago(5), rescues: 1, nextRescueAfter: ago(-60) },
+      unswept: 'sweep-orders is switched off',
+    },
+    reason: 'rescue_wait',
+    says: 'Its run ended after 1 rescue; nothing is done before 2026-03-01T12:01:00.000Z.',
+    next: 'The first sweep after that rescues it, but sweep-orders is switched off: a person must resume it, or retry the item.',
     at: null,
   },
   {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { diagnose, type Facts, REASONS } from '../../core/diagnosis.js';
+import { diagnose, type Facts, type Reason, REASONS } from '../../core/diagnosis.js';
 import { ERROR_CLASSES } from '../../core/error-class.js';
 import { findRow } from '../../core/machine.js';
 import { stalenessOf } from '../../core/staleness.js';
@@ -7,7 +7,7 @@ import { type ItemFilter, isExact } from '../../db/item-filter.js';
 import { type Scan, scanItems } from '../../db/item-list.js';
 import { callerOf } from '../access.js';
 import type { App } from '../app.js';
-import { lookAtQueue, type QueueLook } from '../ask-engine.js';
+import { isSilent, lookAtQueue, type QueueLook, SWEPT } from '../ask-engine.js';
 import type { Caller } from '../auth.js';
 import { cursorOf, positionIn } from '../cursor.js';
 import type { ReaderDeps } from '../item-reader.js';
@@ -107,14 +107,14 @@ function examinedFor(filter: ItemFilter, reason: string | undefined, before: str
 }
 
 /** What may wait for a worker that is not there. */
-const MAY_LACK_WORKER: readonly string[] = ['backlog', 'workflow_closed', 'rescue_wait'];
+const MAY_LACK_WORKER: readonly Reason[] = ['backlog', ...SWEPT];
 
 /** Temporal is asked about queues, of which there are few, and not about runs. */
 async function diagnosedIn(deps: ReaderDeps, scan: Scan, engineIsThere: boolean): Promise<ListedItem[]> {
   const engine = engineIsThere ? {} : ({ engine: 'unknown' } as const);
   const rows = scan.items.map((listed) => {
     const facts: Facts = { ...listed, now: scan.now, pipeline: deps.pipelines[listed.item.pipeline], ...engine };
-    return { listed, facts, mayLackWorker: MAY_LACK_WORKER.includes(diagnose(facts).reason) };
+    return { listed, facts, mayLackWorker: isSilent(facts) && MAY_LACK_WORKER.includes(diagnose(facts).reason) };
   });
   const inDoubt = rows.filter((row) => engineIsThere && row.mayLackWorker).map(({ facts }) => facts.item.pipeline);
   const queues = await lookAtQueues(deps, inDoubt);

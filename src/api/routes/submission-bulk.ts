@@ -11,7 +11,7 @@ import type { App } from '../app.js';
 import type { Caller } from '../auth.js';
 import { IdempotencyHeaders } from '../idempotency-key.js';
 import { pipelineOf } from '../item-reader.js';
-import { WRITERS } from '../permissions.js';
+import { hasRole, WRITERS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { SubmissionAccepted, SubmissionBody } from '../submission-schema.js';
 import { type Asked, askedOf, roomFor, submit, type SubmitDeps, withLink } from '../submit-skill.js';
@@ -112,7 +112,8 @@ async function submitAll(
   const sound = entries.flatMap((entry) => ('asked' in entry ? [entry] : []));
   sound.sort((a, b) => (a.asked.dedupeKey < b.asked.dedupeKey ? -1 : 1));
   const pipeline = pipelineOf(deps, 'submission');
-  await lockRoom(sql, caller.sub);
+  // Who is not limited need not be counted alone.
+  if (!hasRole(caller, 'admin')) await lockRoom(sql, caller.sub);
   const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
   for (const { index, asked } of sound) {
     const result = await submit(sql, { ...deps, pipeline, caller, asked, room, runs }).then(acceptedAs, refusedAs);
