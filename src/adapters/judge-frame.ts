@@ -37,7 +37,7 @@ interface Assessor {
 
 /** Raise it with every change of limits, privileges and what counts as addressed to the reviewer: a judgement that is kept holds
  *  them too. */
-const FRAME_VERSION = 'f2';
+const FRAME_VERSION = 'f3';
 
 /** Of a text full of it, the first few are enough to show. */
 const MAX_ADDRESSES_SHOWN = 5;

@@ -42,7 +42,7 @@ export function readFrontMatter(text: string): FrontMatterRead {
   const { source } = split;
   if (source.length > MAX_CHARACTERS) return { is: 'bomb', detail: `${String(source.length)} characters` };
   if (depthOf(source) > MAX_DEPTH) return { is: 'bomb', detail: 'nested too deeply' };
-  const document = parseDocument(source, { schema: 'core', merge: false, logLevel: 'silent' });
+  const document = parseDocument(source, { schema: 'core', resolveKnownTags: false, merge: false, logLevel: 'silent' });
   const [fault] = [...document.errors, ...document.warnings];
   if (fault) return { is: 'invalid', detail: fault.message.split('\n', 1)[0] ?? '' };
   let data: unknown;
@@ -67,6 +67,13 @@ export function frontMatterText(text: string, key: string): string {
 export function frontMatterOf(text: string): FrontMatter {
   const split = splitOf(text);
   return split.is === 'closed' ? keysOf(split.source.split(/\r?\n/)) : new Map();
+}
+
+/** The front matter as it is written; where it has no end, or is in another language, all that may belong to it. */
+export function frontMatterSource(text: string): string {
+  const split = splitOf(text);
+  if (split.is === 'closed') return split.source;
+  return split.is === 'none' ? '' : text;
 }
 
 /** What follows the front matter. */

@@ -1,4 +1,5 @@
 import { linesOf, type Place, placeOf, plainOf, type TextFile } from './plain-text.js';
+import { shellGrantLine } from './shell-grant.js';
 
 /** What makes a skill one that a person must look at, however good it is. */
 export const PRIVILEGES = {
@@ -19,7 +20,8 @@ const OUTSIDE = String.raw`["'(]?(?:~[\w.-]{0,32}/|\$\{?HOME\b|\$env:|%(?:APPDAT
 
 const PATTERNS: Readonly<Record<Exclude<PrivilegeKind, 'scripts'>, readonly RegExp[]>> = {
   shell: [
-    // Tools granted without a limit, in the front matter of one agent or another.
+    // Tools granted without a limit, in the front matter of one agent or another. Its YAML is read besides; these see files that have
+    // none.
     /^\s*(?:allowed[-_ ]?tools|tools|permissions)\s*:.*(?:\b(?:bash|shell|terminal|execute|run_in_terminal)\b(?!\s*\()|["'\s,[]\*)/i,
     /\b(?:bash|shell)\(\s*(?::?\*|\*:?\*?)\s*\)/i,
     /^\s*-\s*["']?(?:bash|shell|terminal)["']?\s*$/i,
@@ -66,11 +68,14 @@ const PATTERNS: Readonly<Record<Exclude<PrivilegeKind, 'scripts'>, readonly RegE
 const SCRIPT =
   /\.(?:sh|bash|zsh|fish|py|js|mjs|cjs|ts|mts|rb|pl|php|lua|ps1|psm1|bat|cmd|vbs|applescript|scpt|command|go|rs|jar|exe|awk)$/i;
 
+/** Some agents take it in any case. */
+const SKILL_FILE = /^skill\.md$/i;
+
 /** Names the first place of each kind. Prose and fenced code count alike, for an agent does what either says. */
 export function privilegesOf(files: readonly TextFile[]): Privilege[] {
   const read = files.map(({ path, text }) => {
     const lines = linesOf(text);
-    return { path, lines, plain: lines.map(plainOf) };
+    return { path, lines, plain: lines.map(plainOf), shellGrant: SKILL_FILE.test(path) ? shellGrantLine(text) : null };
   });
   const kinds = Object.keys(PATTERNS) as (keyof typeof PATTERNS)[];
   return [...kinds.flatMap((kind) => firstOf(kind, read)), ...scriptsAmong(files)];
@@ -80,12 +85,15 @@ interface ReadFile {
   path: string;
   lines: readonly string[];
   plain: readonly string[];
+  /** The line of its front matter that grants a shell. */
+  shellGrant: number | null;
 }
 
 function firstOf(kind: keyof typeof PATTERNS, files: readonly ReadFile[]): Privilege[] {
-  for (const { path, lines, plain } of files) {
-    const at = plain.findIndex((line) => line !== '' && PATTERNS[kind].some((pattern) => pattern.test(line)));
-    if (at >= 0) return [{ kind, ...placeOf(path, at, lines[at] ?? '') }];
+  for (const { path, lines, plain, shellGrant } of files) {
+    const matched = plain.findIndex((line) => line !== '' && PATTERNS[kind].some((pattern) => pattern.test(line)));
+    const at = matched < 0 && kind === 'shell' ? shellGrant : matched;
+    if (at !== null && at >= 0) return [{ kind, ...placeOf(path, at, lines[at] ?? '') }];
   }
   return [];
 }

@@ -1,16 +1,10 @@
-import { bodyOf, frontMatterOf } from './front-matter.js';
+import { bodyOf, frontMatterOf, readFrontMatter } from './front-matter.js';
+import { grantedIn } from './grants.js';
 import { likeness, type Sections, sectionsOf } from './markdown-sections.js';
 import { linesOf, plainOf, type TextFile } from './plain-text.js';
 import { PRIVILEGES, privilegesOf } from './privilege.js';
 
 export type SkillText = readonly TextFile[];
-
-/** Front matter that grants something, by the names that one agent or another knows it under. */
-const GRANTS =
-  /^(?:allowed[-_]?tools|tools|permissions?|capabilities|scopes?|network|hosts|domains|env|mcp[-_]?servers)$/;
-
-/** And that withholds something: less of it is more. */
-const DENIALS = /^(?:disallowed|denied|deny|forbidden|blocked)(?:[-_]?(?:tools|permissions|hosts))?$/;
 
 /** What can't be taken back. Bounded in every part: a line may be as long as a file. */
 const DESTRUCTIVE: Readonly<Record<string, RegExp>> = {
@@ -33,7 +27,7 @@ const MUCH_REWRITTEN = 0.5;
 /** Why somebody who trusted the skill as it was should look again. */
 export function grownReasons(before: SkillText, after: SkillText): string[] {
   return [
-    ...grantedIn(before, after),
+    ...askedIn(before, after),
     ...privilegedIn(before, after),
     ...unsecuredIn(before, after),
     ...destructiveIn(before, after),
@@ -45,30 +39,18 @@ export function movedReasons(before: SkillText, after: SkillText): string[] {
   return [...movedFrontMatter(before, after), ...movedSections(before, after), ...movedFiles(before, after)];
 }
 
-function grantedIn(before: SkillText, after: SkillText): string[] {
-  const [had, has] = [frontMatterOf(skillFileOf(before)), frontMatterOf(skillFileOf(after))];
-  const granted = [...has].flatMap(([key, value]) => {
-    if (!GRANTS.test(key)) return [];
-    const old = new Set(wordsOf(had.get(key) ?? ''));
-    return wordsOf(value)
-      .filter((word) => !old.has(word))
-      .map((word) => `It asks for more: ${key} ${word}.`);
-  });
-  const allowed = [...had].flatMap(([key, value]) => {
-    if (!DENIALS.test(key)) return [];
-    const now = new Set(wordsOf(has.get(key) ?? ''));
-    return wordsOf(value)
-      .filter((word) => !now.has(word))
-      .map((word) => `It no longer rules out: ${key} ${word}.`);
-  });
-  return [...granted, ...allowed];
+/** What can't be read where it could be before may ask for anything. */
+function askedIn(before: SkillText, after: SkillText): string[] {
+  const [had, has] = [grantedIn(skillFileOf(before)), grantedIn(skillFileOf(after))];
+  return [
+    ...(had.isKnown && !has.isKnown ? ['What it asks for can no longer be read.'] : []),
+    ...onlyIn(has.allowed, had.allowed).map((word) => `It asks for more: ${word}.`),
+    ...onlyIn(had.denied, has.denied).map((word) => `It no longer rules out: ${word}.`),
+  ];
 }
 
-/** `Read, Bash(git add, git commit)`, a list in brackets or one with a dash for each: what is in round brackets stays together. */
-function wordsOf(value: string): string[] {
-  const words = value.match(/[^\s,[\]"'()]+(?:\([^)]*\)?)?/g) ?? [];
-  // Neither the dash of a list, nor the sign of a text in several lines, asks for anything.
-  return words.filter((word) => !/^(?:-|[>|][-+\d]*)$/.test(word) && !word.startsWith('#'));
+function onlyIn(these: ReadonlySet<string>, those: ReadonlySet<string>): string[] {
+  return [...these].filter((each) => !those.has(each));
 }
 
 function privilegedIn(before: SkillText, after: SkillText): string[] {
@@ -107,10 +89,18 @@ function plainLinesOf(files: SkillText): string[] {
 }
 
 function movedFrontMatter(before: SkillText, after: SkillText): string[] {
-  const [had, has] = [frontMatterOf(skillFileOf(before)), frontMatterOf(skillFileOf(after))];
-  return [...has]
-    .filter(([key, value]) => linesIn(value) > linesIn(had.get(key)))
-    .map(([key]) => `Its front matter says more: ${key}.`);
+  const [old, now] = [skillFileOf(before), skillFileOf(after)];
+  const [had, has] = [frontMatterOf(old), frontMatterOf(now)];
+  const longer = [...has].filter(([key, value]) => linesIn(value) > linesIn(had.get(key))).map(([key]) => key);
+  return [...new Set([...longer, ...newKeys(old, now)])].map((key) => `Its front matter says more: ${key}.`);
+}
+
+/** As its YAML says it, for several keys may stand in one line. */
+function newKeys(before: string, after: string): string[] {
+  const [had, has] = [readFrontMatter(before), readFrontMatter(after)];
+  if (had.is !== 'read' || has.is !== 'read') return [];
+  const [old, now] = [had.data, has.data].map((data) => new Set(Object.keys(data).map((key) => key.toLowerCase())));
+  return old && now ? onlyIn(now, old) : [];
 }
 
 function linesIn(value: string | undefined): number {

@@ -39,7 +39,7 @@ describe('the Anthropic judge', () => {
 
     expect({ score, model }).toEqual({ score: 100, model: settings.model });
     expect(server.received.at(-1)?.path).toBe('/hook/messages');
-    expect(judge.version).toBe(`anthropic:${settings.model}:p1:f2`);
+    expect(judge.version).toBe(`anthropic:${settings.model}:p1:f3`);
   });
 
   it('prints none of the remarks that the SDK makes about a model it does not know', async () => {

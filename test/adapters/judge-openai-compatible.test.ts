@@ -47,7 +47,7 @@ describe('the OpenAI-compatible judge', () => {
   });
 
   it('names the model that was asked, not the one that the server claims to be', async () => {
-    expect(await asked('none')).toMatchObject({ model: 'gpt-sample', version: 'openai-compatible:gpt-sample:p1:f2' });
+    expect(await asked('none')).toMatchObject({ model: 'gpt-sample', version: 'openai-compatible:gpt-sample:p1:f3' });
   });
 
   it('takes a refusal beside an empty answer for one', async () => {

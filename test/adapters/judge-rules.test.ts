@@ -189,7 +189,7 @@ describe('the rules', () => {
 
     expect(await createRulesJudge().judge(skill, [findingOf('low')], PATIENT)).toEqual(first);
     expect(first.model).toBe('rules-v1');
-    expect(judge.version).toBe('rules-v1:f2');
+    expect(judge.version).toBe('rules-v1:f3');
   });
 
   it('refuse what has neither form nor purpose', async () => {

@@ -98,6 +98,68 @@ describe('privileges', () => {
   });
 
   it.each([
+    'allowed-tools: Bash',
+    '"allowed-tools": Bash',
+    "'allowed-tools': [Read, Bash]",
+    '"allowed\\x2dtools": "\\x42ash"',
+    'allowed-tools: >-\n  Read, Bash',
+    'allowed-tools: |\n  Read\n  Bash',
+    'allowed-tools: [Read,\n  Bash]',
+    'allowed-tools:\n  - [Read, [Bash]]',
+    '{name: x, allowed-tools: Bash}',
+    '{name: x,\n allowed-tools:\n [Read, "*"]}',
+    'mine: &t Read, Bash\nallowed-tools: *t',
+    'mine: &t\n  allowed-tools: Read, Bash\n<<: *t',
+    'mine: &t {more: *t, allowed-tools:\n [Bash]}',
+    '? allowed-tools\n: Bash',
+    'allowedTools:\n  Bash',
+    'tools:\n  bash: true',
+    'permissions:\n  allow:\n    - Read, Bash',
+    'permissions:\n  allow: Bash(*)',
+    'metadata:\n  tools: [Read,\n   shell]',
+    'аllowed-tools:\n  Read, Bаsh',
+  ])('see a shell in the front matter %j', (front) => {
+    expect(kindsIn(`---\n${front}\n---\nSay hello.\n`)).toEqual(['shell']);
+    expect(kindsIn(`\uFEFF---\r\n${front.replaceAll('\n', '\r\n')}\r\n---\r\nSay hello.\r\n`)).toEqual(['shell']);
+  });
+
+  it.each([
+    'name: "x\nallowed-tools: >-\n  Read, Bash',
+    'name: [x\nmine: &t Bash\nallowed-tools: *t',
+    'name: x\nname: x\n"allowed-tools": Bash',
+    'name: x\nname: x\n"allowed\\x2dtools": "\\x42ash"',
+    '? allowed-tools\n: !!binary QmFzaA==',
+    `{name: x, allowed-tools: Bash, notes: ${'x'.repeat(20_000)}}`,
+    `{allowed-tools: ${'['.repeat(50)}Bash${']'.repeat(50)}}`,
+    `a: &a [x]\nb: [${'*a, '.repeat(20)}]\nallowed-tools:\n  [Bash]`,
+  ])('see a shell in front matter that no reader takes: %j', (front) => {
+    expect(kindsIn(`---\n${front}\n---\nSay hello.\n`)).toEqual(['shell']);
+    expect(kindsIn(`---\n${front}\n`)).toEqual(['shell']);
+    expect(kindsIn(`---yaml\n${front}\n---\n`)).toEqual(['shell']);
+    expect(kindsIn(`\n---\n${front}\n---\n`)).toEqual(['shell']);
+  });
+
+  it.each([
+    'name: x\ndescription: Writes a bash script.',
+    'allowed-tools: [Read,\n  "Bash(git log:*)"]',
+    '{name: x, allowed-tools: "Bash(git log:*)"}',
+    'tools:\n  bash: false\n  read: true',
+    'permissions:\n  deny:\n    - Read, Bash',
+    'description: It is: not YAML, and speaks of a shell.',
+    'mine: &t\n  - Read\n  - *t\nallowed-tools:\n  *t',
+  ])('see no shell in the front matter %j', (front) => {
+    expect(kindsIn(`---\n${front}\n---\nSay hello.\n`)).toEqual([]);
+  });
+
+  it('name the line of the front matter that grants a shell', () => {
+    const text = '---\nname: x\nallowed-tools: >-\n  Read, Bash\n---\nSay hello.\n';
+
+    expect(privilegesOf([{ path: 'SKILL.md', text, isExecutable: false }])).toEqual([
+      { kind: 'shell', file: 'SKILL.md', line: 3, text: 'allowed-tools: >-' },
+    ]);
+  });
+
+  it.each([
     ['run.sh', '', false],
     ['lib/tool.py', '', false],
     ['Tool.PS1', '', false],

@@ -106,6 +106,33 @@ describe('the version of a skill', () => {
     expect(changed({ ...BEFORE, 'SKILL.md': folded }).change).toBe('minor');
   });
 
+  it.each([
+    ['{name: x, allowed-tools: Read}', '{name: x, allowed-tools: "Read, Write"}', 'allowed-tools Write'],
+    ['mine: &t Read\nallowed-tools: *t', 'mine: &t Read, Write\nallowed-tools: *t', 'allowed-tools Write'],
+    ['tools: {edit: false}', 'tools: {edit: true}', 'tools edit: true'],
+    ['x: {tools: [Read]}', 'x: {tools: [Read, Write]}', 'tools Write'],
+    ['{tools: {edit: false}}', '{tools: {}}', 'no longer rules out: tools edit: false'],
+    ['{permissions: {deny: [Edit]}}', '{permissions: {deny: []}}', 'no longer rules out: deny Edit'],
+    ['allowed-tools: "x', '{name: x, allowed-tools: Write}', 'allowed-tools Write'],
+    ['allowed-tools: Read', 'allowed-tools: [Read', 'can no longer be read'],
+  ])('is a major one when front matter goes from %j to %j', (before, after, reason) => {
+    const [old, now] = [before, after].map((front) => ({ 'SKILL.md': `---\n${front}\n---\nSay hello.\n` }));
+    const { change, reasons } = changed(now ?? {}, old);
+
+    expect(change).toBe('major');
+    expect(reasons.join()).toContain(reason);
+  });
+
+  it.each([
+    ['{name: x, tools: [Read, Write]}', 'name: x\ntools: Write, Read', 'minor'],
+    ['name: x\ntools: Read # not Write', 'name: x\ntools: Read # nor Write or Edit', 'patch'],
+    ['{tools: {edit: true}}', '{tools: {edit: false}}', 'patch'],
+    ['{name: x}', '{name: x, license: MIT}', 'minor'],
+  ])('asks for no more when front matter goes from %j to %j', (before, after, change) => {
+    const [old, now] = [before, after].map((front) => ({ 'SKILL.md': `---\n${front}\n---\nSay hello.\n` }));
+    expect(changed(now ?? {}, old).change).toBe(change);
+  });
+
   it('is told of files that are made to be slow, and says no more about them than anybody reads', () => {
     const marks = { 'SKILL.md': `a${'\u0301\u0323'.repeat(100_000)}` };
     const version = () => changed({ ...marks, 'x.md': 'x' }, marks);

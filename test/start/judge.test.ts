@@ -8,11 +8,11 @@ async function versionWith(environment: Record<string, string>): Promise<string>
 
 describe('the judge that is configured', () => {
   it.each([
-    [{}, 'rules-v1:f2'],
-    [{ JUDGE_PROVIDER: 'anthropic', JUDGE_MODEL: 'm', JUDGE_API_KEY: 'k' }, 'anthropic:m:p1:f2'],
+    [{}, 'rules-v1:f3'],
+    [{ JUDGE_PROVIDER: 'anthropic', JUDGE_MODEL: 'm', JUDGE_API_KEY: 'k' }, 'anthropic:m:p1:f3'],
     [
       { JUDGE_PROVIDER: 'openai-compatible', JUDGE_MODEL: 'm', JUDGE_URL: 'http://127.0.0.1/v1' },
-      'openai-compatible:m:p1:f2',
+      'openai-compatible:m:p1:f3',
     ],
   ])('by %o is %s', async (environment, version) => {
     expect(await versionWith(environment)).toBe(version);
