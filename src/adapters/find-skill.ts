@@ -38,8 +38,8 @@ export async function findSkill({ repository, tip, folders, address }: Search): 
     throw otherName(skillName, chosen);
   }
   const candidates = await candidatesIn(folders, root);
-  const byFolder = candidates.filter(({ name }) => isNamed(name, skillName));
-  const found = onlyOne(byFolder, skillName) ?? onlyOne(await namedInside(candidates), skillName);
+  const byFolder = candidates.found.filter(({ name }) => isNamed(name, skillName));
+  const found = onlyOne(byFolder, skillName) ?? onlyOne(await namedInside(candidates.found), skillName);
   if (found) return found;
   throw noneFits(candidates, skillName);
 

@@ -24,6 +24,7 @@ export const MAX_DEPTH = 40;
 const MAX_LISTED = 10;
 
 const SKILL_FILE = 'SKILL.md';
+const IS_A_LINK = 'is a symbolic link, which is not followed; put the file itself in its place';
 
 export type Folders = (id: string) => Promise<TreeEntry[]>;
 
@@ -66,17 +67,25 @@ export async function folderAt(folders: Folders, { root, rootName }: Root, path:
       throw refusal('skillPath', `names a folder that is not in the repository: ${shown(path)}`);
     ({ id, name } = entry);
   }
-  const skillFile = skillFileIn(await folders(id));
+  const entries = await folders(id);
+  const skillFile = skillFileIn(entries);
   if (skillFile === undefined) {
+    if (hasLinkedFile(entries)) throw refusal('skillPath', `names a folder whose ${SKILL_FILE} ${IS_A_LINK}`);
     throw refusal('skillPath', `names a folder without a ${SKILL_FILE}; give the folder that has one`);
   }
   return { path, id, name, skillFile };
 }
 
+/** What a repository has: skills, and folders whose SKILL.md is a link, which might lead anywhere. */
+export interface Candidates {
+  found: Candidate[];
+  linked: { path: string; name: string }[];
+}
+
 /** All folders with a SKILL.md, the shallowest first. A folder is looked at once for each name it goes by: copies of it are the
  *  same content, and a repository of folders within folders within folders does not blow up. */
-export async function candidatesIn(folders: Folders, { root, rootName }: Root): Promise<Candidate[]> {
-  const found: Candidate[] = [];
+export async function candidatesIn(folders: Folders, { root, rootName }: Root): Promise<Candidates> {
+  const [found, linked]: [Candidate[], Candidates['linked']] = [[], []];
   const seen = new Set<string>();
   let level = [{ path: '', name: rootName, id: root }];
   for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth += 1) {
@@ -88,16 +97,21 @@ export async function candidatesIn(folders: Folders, { root, rootName }: Root): 
       const entries = await folders(id);
       const skillFile = skillFileIn(entries);
       if (skillFile !== undefined) found.push({ path, name, id, skillFile });
+      else if (hasLinkedFile(entries)) linked.push({ path, name });
       const within = entries.filter(({ kind, isPlain }) => kind === 'folder' && isPlain);
       below.push(...within.map((entry) => ({ path: joined(path, entry.name), name: entry.name, id: entry.id })));
     }
     level = below;
   }
-  return found;
+  return { found, linked };
 }
 
 function skillFileIn(entries: readonly TreeEntry[]): string | undefined {
   return entries.find(({ kind, name }) => kind === 'file' && name === SKILL_FILE)?.id;
+}
+
+function hasLinkedFile(entries: readonly TreeEntry[]): boolean {
+  return entries.some(({ kind, name }) => kind === 'symlink' && name === SKILL_FILE);
 }
 
 /** The only candidate that answers to the name; null if none does. */
@@ -111,12 +125,14 @@ export function onlyOne(answering: readonly Candidate[], skillName: string): Ski
   );
 }
 
-export function noneFits(candidates: readonly Candidate[], skillName: string): Error {
-  if (candidates.length === 0)
+export function noneFits({ found, linked }: Candidates, skillName: string): Error {
+  const link = linked.find(({ name }) => isNamed(name, skillName)) ?? (found.length === 0 ? linked[0] : undefined);
+  if (link) return refusal('repoUrl', `names a repository whose ${shown(joined(link.path, SKILL_FILE))} ${IS_A_LINK}`);
+  if (found.length === 0)
     return refusal('repoUrl', `names a repository without a ${SKILL_FILE}; add one to the skill's folder`);
   return refusal(
     'skillName',
-    `${skillName} fits none of the skills in the repository: ${listed(candidates)}; correct it or give skillPath`,
+    `${skillName} fits none of the skills in the repository: ${listed(found)}; correct it or give skillPath`,
   );
 }
 

@@ -112,6 +112,29 @@ describe("a skill's folder is refused, with the reason and the remedy,", () => {
     expect(failure.message).toMatch(reason);
   });
 
+  it.each<[string, { skillPath?: string }, RegExp]>([
+    ['that is looked for', {}, /^repoUrl names a repository whose greet\/SKILL\.md is a symbolic link.*; put the file/],
+    [
+      'that is named',
+      { skillPath: 'greet' },
+      /^skillPath names a folder whose SKILL\.md is a symbolic link.*; put the/,
+    ],
+  ])('for a SKILL.md that is a link, in a folder %s', async (_, given, reason) => {
+    const repository = workshop.repository('linked');
+    const greet = repository.tree([{ mode: '120000', name: 'SKILL.md', id: repository.blob('../other/SKILL.md') }]);
+    const other = repository.folderOf({ 'SKILL.md': skillFile('other') });
+    const rows = [
+      { mode: '40000', name: 'greet', id: greet },
+      { mode: '40000', name: 'other', id: other },
+    ];
+    repository.commit(repository.tree(rows));
+
+    const failure = await workshop.refused('linked', given);
+
+    expect(failure).toMatchObject({ code: 'bad_input', isRetryable: false });
+    expect(failure.message).toMatch(reason);
+  });
+
   it('for folders that hold each other a thousand million times', async () => {
     const bomb = withRows((made) => [{ mode: '40000', name: 'd', id: bombOf(made) }]);
 
