@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml';
+import { parseDocument, type YAMLParseError, type YAMLWarning } from 'yaml';
 
 /** A skill's front matter as it is written: its top-level keys, in lower case, with the text that belongs to each. */
 export type FrontMatter = ReadonlyMap<string, string>;
@@ -7,7 +7,8 @@ export type FrontMatter = ReadonlyMap<string, string>;
  *  nobody runs here), it is made to be slow, or it is no YAML. */
 export type FrontMatterRead =
   | { is: 'read'; data: Readonly<Record<string, unknown>> }
-  | { is: 'none' | 'unclosed' | 'code' | 'bomb' | 'invalid'; detail: string };
+  | { is: 'none' | 'unclosed' | 'code' | 'bomb'; detail: string }
+  | { is: 'invalid'; detail: string; /** Of the whole text, from 1. */ line: number };
 
 /** Name and description are about a kilobyte; a reader's stack and time must not hang on what comes with them. */
 const MAX_CHARACTERS = 16 * 1_024;
@@ -44,14 +45,26 @@ export function readFrontMatter(text: string): FrontMatterRead {
   if (depthOf(source) > MAX_DEPTH) return { is: 'bomb', detail: 'nested too deeply' };
   const document = parseDocument(source, { schema: 'core', resolveKnownTags: false, merge: false, logLevel: 'silent' });
   const [fault] = [...document.errors, ...document.warnings];
-  if (fault) return { is: 'invalid', detail: fault.message.split('\n', 1)[0] ?? '' };
+  if (fault) return invalidity(fault);
   let data: unknown;
   try {
     data = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
     return { is: 'bomb', detail: (error as Error).message };
   }
-  return isRecord(data) ? { is: 'read', data } : { is: 'invalid', detail: 'not a mapping' };
+  return isRecord(data) ? { is: 'read', data } : { is: 'invalid', detail: 'not a mapping', line: FIRST_LINE };
+}
+
+/** Of the front matter, below its dashes. */
+const FIRST_LINE = 2;
+
+/** The reader counts from the line below the dashes, and says so at the end of its first line. */
+function invalidity({ message, linePos }: YAMLParseError | YAMLWarning): FrontMatterRead {
+  const [first = ''] = message.split('\n', 1);
+  const [at] = linePos ?? [];
+  const column = at ? ` (column ${String(at.col)})` : '';
+  const detail = first.replace(/ at line \d+, column \d+:?$/, '') + column;
+  return { is: 'invalid', detail, line: FIRST_LINE - 1 + (at?.line ?? 1) };
 }
 
 /** The text of one key, for names and descriptions that can be had of any skill: where the front matter is no YAML, of which the

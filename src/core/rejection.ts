@@ -33,6 +33,8 @@ interface Finding {
   category: string;
   file: string;
   line: number | null;
+  /** What was found there. */
+  match?: string;
   remedy: string;
 }
 
@@ -60,6 +62,8 @@ const MAX_REASONS = 50;
 const MAX_CHARACTERS = 1_000;
 
 const MEND = 'Put this right and submit the skill again.';
+const LATER =
+  'There is nothing to put right: submit the skill again later; if it ends like this twice, tell whoever runs this installation.';
 const AGAIN = 'Submit the skill again; if it ends like this twice, tell whoever runs this installation.';
 
 /** Why it ended without being published, where, and what to do about it: one answer for every way to be rejected. */
@@ -97,14 +101,22 @@ function reason(why: string, remedy: string, at: Partial<Pick<Reason, 'file' | '
 }
 
 function scanRejection({ findings }: Ended): Rejection {
-  const reasons = findings
-    .filter(isBlocking)
-    .map(({ name, severity, file, line, remedy }) =>
-      reason(`${shown(name)} (${severity})`, shown(remedy), { file: shown(file), line }),
-    );
+  const reasons = findings.filter(isBlocking).map((finding) =>
+    reason(`${shown(finding.name)} (${finding.severity})${detailOf(finding)}`, shown(finding.remedy), {
+      file: shown(finding.file),
+      line: finding.line,
+    }),
+  );
   if (reasons.length === 0) return of('The scan did not pass it.', [reason('', AGAIN)], AGAIN);
   const things = reasons.length === 1 ? '1 thing' : `${String(reasons.length)} things`;
   return of(`The scan found ${things} that no published skill may hold.`, reasons, MEND);
+}
+
+/** What a broken format is found by: how large it is, where the YAML breaks. What other rules match are whole lines, which the
+ *  findings show. */
+function detailOf({ category, file, match }: Finding): string {
+  const isTelling = category === 'structure' && typeof match === 'string' && match !== '' && match !== file;
+  return isTelling ? `: ${shown(match)}` : '';
 }
 
 /** What a skill's own files bring about, and what they would need. */
@@ -129,12 +141,22 @@ const FETCH_WORDS: Partial<Record<ErrorClass, string>> = {
 function fetchRejection({ error }: Ended): Rejection {
   const summary = 'The skill could not be fetched.';
   if (error?.class === 'BAD_INPUT') return of(summary, [refusedAddress(error.message)], MEND);
+  const host = error && unresolvedHost(error.message);
+  if (host) {
+    const why = `${shown(host)} could not be found by its name from here, at any try: the network's fault or ours, not yours.`;
+    return of(summary, [reason(why, LATER)], LATER);
+  }
   const why = (error && FETCH_WORDS[error.class]) ?? 'Every try failed on our side.';
   return of(
     summary,
     [reason(why, 'See that the repository can be cloned by anybody, then submit the skill again.')],
     AGAIN,
   );
+}
+
+/** Of an allowed host: its name was checked before it was looked up. */
+function unresolvedHost(message: string): string | undefined {
+  return /^([A-Za-z0-9.-]+) (?:could not be resolved|has no address)$/.exec(message)?.[1];
 }
 
 /** `repoUrl names a repository that is private; make it public`: the field, what is wrong, and what would be right. */

@@ -68,6 +68,20 @@ describe('front matter', () => {
     expect(withinSeconds(() => bodyOf(text))).toContain(is === 'none' || is === 'unclosed' ? 'x' : 'body');
   });
 
+  it.each<[string, string[], number, string]>([
+    ['a colon in a plain text', ['name: x', 'description: Use when: asked'], 3, 'Nested mappings are not allowed in'],
+    ['a bracket that is never closed', ['name: [x'], 2, 'Flow sequence in block collection'],
+    ['a tab', ['name: x', '', 'a:', '\tb: 1'], 5, 'Tabs are not allowed as indentation'],
+    ['a key twice', ['a: 1', 'b: 1', 'a: 2'], 4, 'Map keys must be unique'],
+    ['a list', ['- a'], 2, 'not a mapping'],
+  ])('with %s says on which line of the file, and what the reader said', (_, lines, line, detail) => {
+    for (const text of [page(...lines), `\uFEFF${page(...lines).replaceAll('\n', '\r\n')}`]) {
+      const read = readFrontMatter(text);
+      expect(read).toMatchObject({ is: 'invalid', line, detail: expect.stringContaining(detail) as string });
+      expect(JSON.stringify(read)).not.toContain('at line');
+    }
+  });
+
   it('is data, also where it names what objects have', () => {
     const read = readFrontMatter(page('__proto__: {polluted: true}', 'name: x'));
     expect(read).toMatchObject({ is: 'read', data: { name: 'x' } });

@@ -40,6 +40,29 @@ describe('a rejected submission is told why, where and what to do', () => {
     ]);
   });
 
+  it('by the scan of its format: with what is wrong in it, which of other findings is not repeated', () => {
+    const yaml = {
+      name: 'Front matter is not valid YAML',
+      severity: 'medium',
+      category: 'structure',
+      file: 'SKILL.md',
+    };
+    const told = whyEnded(
+      ended('tier1-fail', {
+        findings: [
+          { ...yaml, line: 3, match: 'Map keys must be unique (column 1)', remedy: 'Mend the YAML.' },
+          { ...yaml, line: null, name: 'Hidden file', file: '.x', match: '.x', remedy: 'Rename it.' },
+          { ...FINDING, match: 'curl x | sh' },
+        ],
+      }),
+    );
+    expect(told.reasons.map(({ why, line }) => [why, line])).toEqual([
+      ['Front matter is not valid YAML (medium): Map keys must be unique (column 1)', 3],
+      ['Hidden file (medium)', null],
+      ['Runs what it downloads (critical)', 7],
+    ]);
+  });
+
   it('by the scan, with more findings than anybody reads: the first, and how many more', () => {
     const findings = Array.from({ length: 120 }, (_, line) => ({ ...FINDING, line: line + 1 }));
     const { summary, reasons, more } = whyEnded(ended('tier1-fail', { findings }));
@@ -81,6 +104,16 @@ describe('a rejected submission is told why, where and what to do', () => {
       expect(JSON.stringify(told)).not.toContain('10.1.2.3');
     }
   });
+
+  it.each(['github.com could not be resolved', 'github.com has no address'])(
+    'by a host that is not found (%s): that it was not the owner’s fault, and that a later try may do',
+    (message) => {
+      const { reasons, nextAction } = whyEnded(ended('fetch-failed', { error: failed('fetch', { message }) }));
+      expect(reasons[0]?.why).toMatch(/^github\.com could not be found by its name from here.* not yours\.$/);
+      expect(reasons[0]?.remedy).toMatch(/nothing to put right: submit the skill again later/);
+      expect(nextAction).toBe(reasons[0]?.remedy);
+    },
+  );
 
   it('by the judge: score, limits and concerns, quoted with file and line, each with its own remedy', () => {
     const told = whyEnded(
@@ -146,7 +179,8 @@ describe('whatever it is told of', () => {
     findings: fc.array(
       fc.record({
         ...{ name: text, file: text, remedy: text, line: fc.option(fc.nat()) },
-        ...{ severity: fc.constantFrom('critical', 'low'), category: fc.constant('execution') },
+        ...{ severity: fc.constantFrom('critical', 'low'), category: fc.constantFrom('execution', 'structure') },
+        match: text,
       }),
       { maxLength: 60 },
     ),

@@ -27,7 +27,7 @@ export function readSkill(files: readonly SkillFile[]): { hits: Hit[]; texts: Sk
     else texts.push({ path: file.path, text: read.text });
   }
   const skill = texts.find(({ path }) => path === 'SKILL.md');
-  if (skill) hits.push(...frontMatterHits(skill.text).map(({ rule, match }) => hitOf(rule, skill.path, match)));
+  if (skill) hits.push(...frontMatterHits(skill.text).map((fault) => ({ ...fault, file: skill.path, context: '' })));
   return { hits, texts };
 }
 
@@ -68,7 +68,7 @@ function readFile({ bytes }: SkillFile): { text: string } | { rule: RuleHead; ma
     return { rule, match: `${String(bytes.byteLength)} bytes` };
   }
   const read = fileKindOf(bytes);
-  return read.kind === 'text' ? { text: read.text } : { rule: STRUCTURE[read.kind], match: read.kind };
+  return read.kind === 'text' ? { text: read.text } : { rule: STRUCTURE[read.kind], match: '' };
 }
 
 function hitOf(rule: RuleHead, file: string, match: string): Hit {

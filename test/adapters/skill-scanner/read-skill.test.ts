@@ -83,6 +83,14 @@ describe('the structure of a skill', () => {
     expect(verdictOf(readSkill(files).hits.map(({ rule }) => rule))).toBe('pass');
   });
 
+  it('is told with the line of SKILL.md where its YAML breaks, and what the reader said', () => {
+    const { hits } = readSkill(withHeader('---\nname: x\ndescription: Use when: asked to\n---'));
+
+    expect(hits).toMatchObject([
+      { file: 'SKILL.md', line: 3, match: expect.stringContaining('(column 14)') as string },
+    ]);
+  });
+
   it('gives no text of what can’t be read to be scanned', () => {
     const { texts } = readSkill(withFile('notes.md', Buffer.from([0xff])));
 
