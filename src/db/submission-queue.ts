@@ -67,6 +67,38 @@ export async function readThroughput(sql: Sql, pipeline: Pipeline): Promise<Thro
   return rows[0] ?? { ended: 0, overMs: 0, pausedUntil: null };
 }
 
+/** How many stand in the queue, as far as it is counted. */
+export async function countQueued(sql: Sql, pipeline: Pipeline): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM (SELECT 1 FROM items WHERE ${STANDS} LIMIT $2) queue`,
+    [automaticStates(pipeline), QUEUE_CAP],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export interface OpenBreaker {
+  class: string;
+  state: 'open' | 'releasing';
+  nextPassAt: Date;
+  /** Submissions that wait for a stage it holds, as far as they are counted. */
+  waiting: number;
+}
+
+/** What holds submissions back; while nothing does, nothing is counted. */
+export async function listHolding(sql: Sql, pipeline: Pipeline): Promise<OpenBreaker[]> {
+  const { rows } = await sql.query<OpenBreaker>(
+    `SELECT b.class, b.state, b.next_pass_at AS "nextPassAt", (
+       SELECT count(*)::int FROM (
+         SELECT 1 FROM items i WHERE ${STANDS} AND EXISTS (
+           SELECT 1 FROM tasks t
+           WHERE t.item_id = i.id AND t.visit = i.visit AND t.status = 'waiting' AND t.stage = ANY (b.stages))
+         LIMIT $2) held) AS waiting
+     FROM breakers b WHERE b.pipeline = $3 AND b.state <> 'closed' ORDER BY b.class`,
+    [automaticStates(pipeline), QUEUE_CAP, pipeline.name],
+  );
+  return rows;
+}
+
 export interface Shelf {
   parked: number;
   poison: number;

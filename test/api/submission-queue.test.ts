@@ -9,8 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 beforeEach(async () => {
-  await api.database.pool.query('TRUNCATE items, metrics_hourly, metrics_daily, holds CASCADE');
+  await api.database.pool.query('TRUNCATE items, metrics_hourly, metrics_daily, holds, breakers, workers CASCADE');
+  api.engine.queueStatus = A_WORKER;
 });
+
+const A_WORKER = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 0, oldestMs: null };
 
 const URL = '/api/v1/admin/queue/status';
 const PAUSE = '/api/v1/admin/queue/pause';
@@ -19,6 +22,8 @@ interface Status {
   health: string;
   why: string[];
   paused: { until: string; reason: string; setBy: string } | null;
+  waiting: number;
+  workers: number | null;
   throughput: object;
   recentHours: { hour: string; figures: object | null }[];
   stuck: { items: { id: string; diagnosis: { reason: string; sentence: string } }[]; capped: boolean };
@@ -99,6 +104,65 @@ describe('GET /api/v1/admin/queue/status', () => {
     api.engine.mood = 'well';
     expect(why).toEqual(['Temporal does not answer']);
     await until('that it is back, too', async () => (await status()).health === 'ok');
+  });
+
+  it('says that nobody asks for work while submissions wait, and of what broke off that this is why', async () => {
+    const { pool } = api.database;
+    api.engine.queueStatus = { ...A_WORKER, pollers: [] };
+    expect(await status()).toMatchObject({ health: 'ok', why: [], waiting: 0, workers: 0 });
+    await makeSubmission(pool, { state: 'NEEDS_REVIEW' });
+    expect((await status()).health).toBe('ok');
+
+    const id = await makeSubmission(pool, { state: 'TIER1_SCANNING' });
+    await makeSubmission(pool);
+    await pool.query(`UPDATE items SET run_ended_at = now() - interval '1 minute' WHERE id = $1`, [id]);
+    const { health, why, waiting, stuck } = await status();
+    expect([health, waiting]).toEqual(['degraded', 2]);
+    expect(why).toEqual(['no worker asks for work, and 2 submissions wait for one', 'submissions are stuck']);
+    expect(stuck.items).toMatchObject([{ id, diagnosis: { reason: 'no_worker' } }]);
+
+    api.engine.queueStatus = A_WORKER;
+    expect((await status()).stuck.items).toMatchObject([{ id, diagnosis: { reason: 'workflow_closed' } }]);
+  });
+
+  it('takes a worker that has gone silent for none, though Temporal still lists it', async () => {
+    const { pool } = api.database;
+    await makeSubmission(pool);
+    expect(await status()).toMatchObject({ health: 'ok', workers: 1 });
+    await pool.query(
+      `INSERT INTO workers (id, name, host, pid, build, pipelines, seen_at)
+       VALUES ('w', 'frozen', 'h', 1, 'b', '{submission}', now() - interval '10 minutes')`,
+    );
+    expect(await status()).toMatchObject({
+      ...{ health: 'degraded', workers: 0 },
+      why: ['no worker asks for work, and 1 submission waits for one'],
+    });
+  });
+
+  it('says that a breaker is open, when the next try is, and how many wait for it', async () => {
+    const { pool } = api.database;
+    for (const status of ['waiting', 'waiting', 'running']) {
+      const id = await makeSubmission(pool, { state: 'TIER2_SCANNING' });
+      await pool.query(`INSERT INTO tasks (item_id, visit, stage, status) VALUES ($1, 1, 'judgeTier2', $2)`, [
+        id,
+        status,
+      ]);
+    }
+    await makeSubmission(pool);
+    await pool.query(
+      `INSERT INTO breakers (pipeline, class, state, stages, reason, next_pass_at, probe_every_ms) VALUES
+         ('submission', 'LLM_ERROR', 'open', '{judgeTier2}', 'storm', now() + interval '1 minute', 1000),
+         ('submission', 'NETWORK', 'closed', '{fetch}', 'over', now() - interval '1 day', 1000),
+         ('canary', 'LLM_ERROR', 'open', '{judgeTier2}', 'another', now(), 1000)`,
+    );
+    expect(await status()).toMatchObject({
+      health: 'degraded',
+      why: [
+        expect.stringMatching(
+          /^the breaker for LLM_ERROR is open until a try succeeds, the next at \d{4}-.*Z; 2 submissions wait for it$/,
+        ) as string,
+      ],
+    });
   });
 
   it('is for viewers and admins', async () => {

@@ -4,8 +4,10 @@ import { listWaitingReviews } from '../../src/db/overdue-reviews.js';
 import { listStuck } from '../../src/db/stuck.js';
 import { scanSubmissions, type SubmissionFilter } from '../../src/db/submission-list.js';
 import {
+  countQueued,
   countShelf,
   findPosition,
+  listHolding,
   listQueued,
   QUEUE_CAP,
   readThroughput,
@@ -60,6 +62,8 @@ const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['a page of what holds a word', list({ q: 'nothing' }, { examine: 2_000 }), 7_000],
   ['positions', (sql) => listQueued(sql, submission, { owner: null, limit: 100 }), 1_000],
   ['one position', (sql) => findPosition(sql, submission, ID), 500],
+  ['how many wait', (sql) => countQueued(sql, submission), 500],
+  ['what holds them back', (sql) => listHolding(sql, submission), 500],
   ['room for more of an owner’s', (sql) => countRoom(sql, 'owner-4', 500), 100],
   ['throughput', (sql) => readThroughput(sql, submission), 100],
   ['totals', (sql) => readTotals(sql, submission), 100],

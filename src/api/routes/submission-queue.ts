@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import { diagnose, REASONS } from '../../core/diagnosis.js';
+import { diagnose, type Facts, REASONS } from '../../core/diagnosis.js';
 import { AppError } from '../../core/errors.js';
+import { whyDegraded } from '../../core/queue-health.js';
 import { listPauses, type Pause, pausePipeline, resumePipeline } from '../../db/pipeline-pause.js';
 import { readHours } from '../../db/read-hourly-metrics.js';
 import { listStuck } from '../../db/stuck.js';
-import { countShelf, readTotals, SHELF_CAP } from '../../db/submission-queue.js';
+import { countQueued, countShelf, listHolding, QUEUE_CAP, readTotals, SHELF_CAP } from '../../db/submission-queue.js';
 import type { StuckRow } from '../../db/stuck-facts.js';
 import { callerOf } from '../access.js';
 import type { ApiDeps, App } from '../app.js';
+import { lookAtQueue, type QueueLook } from '../ask-engine.js';
 import type { EngineHealth } from '../engine-health.js';
 import { pipelineOf } from '../item-reader.js';
 import { DEFAULT_PAUSE_MS, PauseAnswer, pauseAnswer, PauseBody } from '../pause-answer.js';
@@ -40,6 +42,8 @@ const Status = z.object({
   health: z.enum(['ok', 'degraded']),
   why: z.array(z.string()).describe('What degrades it'),
   paused: PauseAnswer.nullable(),
+  waiting: z.int().describe(`In line or at work, counted up to ${String(QUEUE_CAP)}`),
+  workers: z.int().nullable().describe('How many ask for work; null: not known'),
   throughput: z
     .object({ totalReceived: z.int(), totalFinished: z.int(), totalFailed: z.int(), totalTimedOut: z.int() })
     .describe('Since the first day that is kept'),
@@ -64,7 +68,7 @@ const Status = z.object({
 
 const Paused = z.object({ paused: PauseAnswer.nullable() });
 
-type Deps = Pick<ApiDeps, 'pool' | 'pipelines' | 'sweeps'> & { engineHealth: EngineHealth };
+type Deps = Pick<ApiDeps, 'pool' | 'engine' | 'pipelines' | 'sweeps'> & { engineHealth: EngineHealth };
 
 export function addSubmissionQueueRoutes(app: App, deps: Deps): void {
   const { pool } = deps;
@@ -122,26 +126,28 @@ export function addSubmissionQueueRoutes(app: App, deps: Deps): void {
 async function statusOf(deps: Deps): Promise<z.output<typeof Status>> {
   const { pool } = deps;
   const pipeline = pipelineOf(deps, PIPELINE);
-  const [pause, totals, hours, stuck, shelf, late, engineIsThere] = await Promise.all([
+  const [pause, totals, hours, stuck, shelf, late, queue, waiting, breakers] = await Promise.all([
     findPause(deps),
     readTotals(pool, pipeline),
     readHours(pool, PIPELINE),
     listStuck(pool, pipeline, STUCK_SHOWN + 1),
     countShelf(pool, pipeline),
     deps.sweeps?.late() ?? [],
-    deps.engineHealth.isThere(),
+    lookAtEngine(deps),
+    countQueued(pool, pipeline),
+    listHolding(pool, pipeline),
   ]);
-  const why = [
-    ...(pause ? [`it is paused until ${pause.until.toISOString()}: ${pause.reason}`] : []),
-    ...(engineIsThere ? [] : ['Temporal does not answer']),
-    ...late.filter((each) => each.pipeline === PIPELINE).map(({ sentence }) => sentence),
-    ...(stuck.length > 0 ? ['submissions are stuck'] : []),
-  ];
+  const why = whyDegraded({
+    ...{ pause, breakers, waiting, hasStuck: stuck.length > 0 },
+    ...{ engineIsThere: queue.engine !== 'unknown', workers: queue.pollers },
+    lateSweeps: late.filter((each) => each.pipeline === PIPELINE).map(({ sentence }) => sentence),
+  });
   const isFull = Object.values(shelf).some((count) => count >= SHELF_CAP);
   return {
     health: why.length === 0 ? 'ok' : 'degraded',
     why,
     paused: pause ? pauseAnswer(pause) : null,
+    ...{ waiting, workers: queue.pollers ?? null },
     throughput: {
       totalReceived: totals.received,
       totalFinished: totals.finished,
@@ -153,7 +159,7 @@ async function statusOf(deps: Deps): Promise<z.output<typeof Status>> {
       figures: figuresOf(hours.find(({ at }) => at === hour)),
     })),
     stuck: {
-      items: stuck.slice(0, STUCK_SHOWN).map((row) => stuckAnswer(row, deps, engineIsThere)),
+      items: stuck.slice(0, STUCK_SHOWN).map((row) => stuckAnswer(row, deps, queue)),
       capped: stuck.length > STUCK_SHOWN,
     },
     failedShelf: { ...shelf, count: shelf.parked + shelf.poison + shelf.exhausted, capped: isFull },
@@ -164,8 +170,14 @@ async function findPause({ pool }: Deps): Promise<Pause | null> {
   return (await listPauses(pool)).find((each) => each.pipeline === PIPELINE) ?? null;
 }
 
-function stuckAnswer({ id, owner, facts }: StuckRow, deps: Deps, engineIsThere: boolean): z.output<typeof Stuck> {
-  const engine = engineIsThere ? {} : ({ engine: 'unknown' } as const);
+type EngineLook = QueueLook & Pick<Facts, 'engine'>;
+
+/** One look for the whole answer, so that its parts agree. */
+async function lookAtEngine(deps: Deps): Promise<EngineLook> {
+  return (await deps.engineHealth.isThere()) ? lookAtQueue(deps, PIPELINE) : { engine: 'unknown' };
+}
+
+function stuckAnswer({ id, owner, facts }: StuckRow, deps: Deps, engine: EngineLook): z.output<typeof Stuck> {
   const { reason, sentence, nextAction, nextAt } = diagnose({
     ...facts,
     pipeline: pipelineOf(deps, PIPELINE),
