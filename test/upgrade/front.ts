@@ -55,7 +55,10 @@ export function createFront(token: string, sendsShedAgain: boolean): Front {
   async function watch(target: Target): Promise<void> {
     while (!closing.signal.aborted) {
       const answer = await send(target, { method: 'GET', path: '/health/ready', headers: {} }).catch(() => null);
-      target.isReady = answer?.status === 200;
+      const isReady = answer?.status === 200;
+      // Whoever stands in front learns it late: at least one that is on its way meets an API that leaves.
+      if (target.isReady && !isReady) await askAt(target, { method: 'GET', path: '/api/v1/items?limit=1', headers: {} });
+      target.isReady = isReady;
       await delay(ASK_EVERY_MS);
     }
   }
@@ -66,9 +69,12 @@ export function createFront(token: string, sendsShedAgain: boolean): Front {
     return ready[turn % ready.length];
   }
 
-  async function ask(asked: Asked): Promise<Answered> {
+  function ask(asked: Asked): Promise<Answered> {
+    return askAt(nextTarget(), asked);
+  }
+
+  async function askAt(target: Target | undefined, asked: Asked): Promise<Answered> {
     const { method, path, headers, body } = asked;
-    const target = nextTarget();
     tries.sent += 1;
     const what = `${method} ${path} at ${target?.name ?? 'nobody'}`;
     try {
