@@ -39,7 +39,7 @@ export function paused(who: string, until: Date | 'infinity', why: string | null
 export function awaitingDecision(item: ItemFacts, who: string, outcomes: string[]): Diagnosis {
   return {
     reason: 'awaiting_decision',
-    sentence: `It waits in ${item.state} for a decision of the ${who}.`,
+    sentence: `It waits in ${item.state} for a decision of ${who === 'owner' ? 'the owner' : 'a reviewer or an admin'}.`,
     evidence: { state: item.state, awaits: who, outcomes: outcomes.join(', ') },
     nextAction: `A person must decide: ${outcomes.join(' or ')}.`,
     nextAt: null,

@@ -69,7 +69,7 @@ function moveOf(request: Decision): Decide {
       trigger: triggerOf(row, row.awaits, request.outcome),
       actor: request.actor,
       metadata: { ...saved, ...reasonOf(request) },
-      ...(isEnd(rowOf(pipeline, to)) && { reason: request.reason ?? request.outcome.toUpperCase() }),
+      ...(isEnd(rowOf(pipeline, to)) && { reason: request.outcome.toUpperCase() }),
     };
   };
 }
