@@ -17,9 +17,8 @@ beforeEach(async () => {
   await spine.pool.query('TRUNCATE items, submissions, discovered_packages, source_waits CASCADE');
 });
 
-function discover({ budget = 10, from = 0, stop = signal } = {}) {
+function discover({ budget = 10, from = 0, stop = signal, submit = submitFound(submission, RULES) } = {}) {
   const { packages, host } = sources;
-  const submit = submitFound(submission, RULES);
   const deps = { pool: spine.limited, packages, host, submit, logger: pino({ level: 'silent' }) };
   return discoverPage(deps, { keyword: 'skill', from, budget }, stop);
 }
@@ -93,6 +92,19 @@ describe('discovery', () => {
     const pages = await Promise.all([discover(), discover(), discover()]);
     expect(pages.reduce((sum, page) => sum + page.submitted, 0)).toBe(8);
     expect(await submitted()).toHaveLength(8);
+  });
+
+  it('submits the skills of a repository in the order of their keys, as a bulk does, so that neither waits for the other', async () => {
+    sources.found = [packageOf('tools')];
+    sources.folders[repositoryOf('tools')] = ['zip', 'Pdf', 'skills/audio', 'more/skills/mail'];
+    const names: string[] = [];
+    const submit: ReturnType<typeof submitFound> = (_, { skillName }) => {
+      names.push(skillName);
+      return Promise.resolve('submitted');
+    };
+
+    await discover({ submit });
+    expect(names).toEqual(['audio', 'mail', 'Pdf', 'zip']);
   });
 
   it('examines no more than it may, and goes on where it stopped', async () => {
