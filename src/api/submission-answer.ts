@@ -1,3 +1,4 @@
+import { isWholeJudgement } from '../core/judgement.js';
 import type { Told } from '../core/submission-status.js';
 import type { SubmissionRecord } from '../db/submission-view.js';
 import type { ItemAnswer } from './item-schema.js';
@@ -19,7 +20,7 @@ export function submissionAnswer(
     ...{ repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published },
     // Written by our own stages, perhaps of an older version: what this one can't read is not shown, and fails nobody's answer.
     scan: scan.safeParse(record.tier1).data ?? null,
-    judgement: judgement.safeParse(record.tier2).data ?? null,
+    judgement: isWholeJudgement(record.tier2) ? judgement.parse(record.tier2) : null,
     history: timeline.flatMap((line) => (line.kind === 'move' ? [entryOf(line)] : [])),
     stageTimings: timeline.flatMap((line) => (line.kind === 'attempt' ? [timingOf(line)] : [])),
     historyTruncated: timelineTruncated,

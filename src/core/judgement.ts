@@ -1,4 +1,5 @@
 import { visibleOf } from './plain-text.js';
+import { PRIVILEGES } from './privilege.js';
 
 /** Weights of the rubric, in points of 100. */
 export const RUBRIC = {
@@ -106,21 +107,33 @@ export function verdictOf({ score, privileges }: { score: number; privileges: re
   return privileges.length > 0 ? 'review' : 'approve';
 }
 
-/** Whether what was stored, perhaps by an older version, is a judgement as this one makes and reads them. */
+/** Whether what was stored, perhaps by an older version, is a judgement as this one makes, tells and shows them. */
 export function isWholeJudgement(stored: unknown): boolean {
   const { score, criteria, limits, concerns, privileges, model } = fieldsOf(stored);
   const points = fieldsOf(criteria);
   return (
-    typeof score === 'number' &&
+    Number.isFinite(score) &&
     typeof model === 'string' &&
-    CRITERIA.every((name) => typeof points[name] === 'number') &&
-    isListOf(limits, ({ to, because }) => typeof to === 'number' && typeof because === 'string') &&
-    isListOf(concerns, ({ text }) => typeof text === 'string') &&
-    isListOf(privileges, ({ kind }) => typeof kind === 'string')
+    CRITERIA.every((name) => Number.isFinite(points[name])) &&
+    isListOf(limits, ({ to, because }) => Number.isFinite(to) && typeof because === 'string') &&
+    isListOf(concerns, isConcern) &&
+    isListOf(privileges, isPrivilege)
   );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+function isConcern({ criterion, text, quote }: Fields): boolean {
+  return typeof criterion === 'string' && typeof text === 'string' && (quote === null || isPlace(fieldsOf(quote)));
+}
+
+function isPrivilege({ kind, ...place }: Fields): boolean {
+  return typeof kind === 'string' && Object.hasOwn(PRIVILEGES, kind) && isPlace(place);
+}
+
+function isPlace({ file, line, text }: Fields): boolean {
+  return typeof file === 'string' && Number.isSafeInteger(line) && typeof text === 'string';
+}
 
 function fieldsOf(stored: unknown): Fields {
   return typeof stored === 'object' && stored !== null ? (stored as Fields) : {};
