@@ -112,7 +112,9 @@ async function hold(values: string): Promise<void> {
   await api.database.pool.query(`INSERT INTO holds (pipeline, kind, key, until, reason, set_by) VALUES ${values}`);
 }
 
+/** While there is a worker: without one, that is what it waits for. */
 async function brokeOff(id: string, nextRescueAfter: string): Promise<void> {
+  api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 0, oldestMs: null };
   await api.database.pool.query(
     `UPDATE items SET run_ended_at = now() - interval '1 minute', rescues = 1, next_rescue_after = ${nextRescueAfter} WHERE id = $1`,
     [id],
@@ -128,6 +130,7 @@ async function parkIt(id: string): Promise<void> {
 
 afterEach(async () => {
   api.engine.mood = 'well';
+  api.engine.queueStatus = { pollers: [], backlog: 0, oldestMs: null };
   await api.database.pool.query('TRUNCATE holds, breakers');
 });
 

@@ -66,7 +66,7 @@ const cases: Case[] = [
     name: 'in a state that awaits somebody, after a pause that is over',
     given: { item: { state: 'review', pausedUntil: ago(1) } },
     reason: 'awaiting_decision',
-    says: 'It waits in review for a decision of the reviewer.',
+    says: 'It waits in review for a decision of a reviewer or an admin.',
     next: 'A person must decide: accept or refuse.',
     at: null,
   },
