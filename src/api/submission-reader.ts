@@ -7,6 +7,7 @@ import { findStatus } from '../db/submission-status.js';
 import { findSubmissionRecord } from '../db/submission-view.js';
 import type { Caller } from './auth.js';
 import { answerFor, type ReaderDeps } from './item-reader.js';
+import type { ItemAnswer } from './item-schema.js';
 import { noSuchItem } from './permissions.js';
 import { submissionAnswer } from './submission-answer.js';
 import type { SubmissionAnswer } from './submission-schema.js';
@@ -18,7 +19,7 @@ export async function answerForSubmission(deps: ReaderDeps, caller: Caller, id: 
     findSubmissionRecord(deps.pool, id),
     findStatus(deps.pool, id),
     findReviewStarts(deps.pool, [id]),
-    item.live ? placeOf(deps, id) : null,
+    item.live ? placeOf(deps, item) : null,
   ]);
   if (!record || !status) throw noSuchItem(id);
   return { ...submissionAnswer(item, record, toldOf(status)), queue, review: reviewOf(reviews.get(id)) };
@@ -30,12 +31,15 @@ function reviewOf(since: Date | undefined): SubmissionAnswer['review'] {
   return { since: since.toISOString(), dueAt: dueAt.toISOString(), overdue: dueAt < new Date() };
 }
 
-async function placeOf({ pool, pipelines }: ReaderDeps, id: string): Promise<SubmissionAnswer['queue']> {
+async function placeOf(
+  { pool, pipelines }: ReaderDeps,
+  { id, paused }: ItemAnswer,
+): Promise<SubmissionAnswer['queue']> {
   const pipeline = pipelines['submission'];
   const position = pipeline ? await findPosition(pool, pipeline, id) : null;
   if (!pipeline || position === null) return null;
   if (position > QUEUE_CAP) {
-    return { position, estimate: { seconds: null, why: `at least ${String(QUEUE_CAP)} are before it` } };
+    return { position, estimate: { seconds: null, why: `at least ${String(QUEUE_CAP)} are before it`, basis: null } };
   }
-  return { position, estimate: estimateOf(position, await readThroughput(pool, pipeline)) };
+  return { position, estimate: estimateOf(position, await readThroughput(pool, pipeline), paused !== null) };
 }

@@ -12,8 +12,19 @@ const KINDS = Object.keys(PRIVILEGES) as [PrivilegeKind, ...PrivilegeKind[]];
 
 /** How long it may take until a submission has ended. */
 export const EstimateAnswer = z
-  .object({ seconds: z.int().nullable(), why: z.string().nullable().describe('Why it is not known') })
-  .describe('Until it has ended, if all goes on as in the last 6 hours');
+  .object({
+    seconds: z.int().nullable(),
+    why: z.string().nullable().describe('Why it is not known'),
+    basis: z
+      .object({
+        sampleSize: z.int().describe('Submissions of the last 6 hours that it is computed from, the latest'),
+        typicalSeconds: z.number().describe('What half of them took, without waiting'),
+        atOnce: z.number().describe('How many steps of theirs ran at once, on average, while any did'),
+      })
+      .nullable()
+      .describe('Null: nothing has ended in that time'),
+  })
+  .describe('Until the automatic work on it has ended, if that goes as in the last 6 hours while there was work');
 
 export const SubmissionBody = z.strictObject({
   repoUrl: text(500).describe('Such as https://github.com/owner/repository'),

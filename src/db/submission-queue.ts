@@ -1,5 +1,6 @@
-import { isDoes } from '../core/machine.js';
+import { isAwaits, isDoes } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
+import { WORKER_SILENT_SECONDS } from '../core/presence.js';
 import type { Throughput } from '../core/queue-estimate.js';
 import type { Sql } from '../ports/sql.js';
 
@@ -10,6 +11,7 @@ export interface Queued {
   skillName: string;
   priority: number;
   createdAt: Date;
+  isPaused: boolean;
   /** From 1, over priority and then age. */
   position: number;
   /** Of the whole queue, as far as it is counted. */
@@ -32,11 +34,12 @@ export async function listQueued(
 ): Promise<Queued[]> {
   const { rows } = await sql.query<Queued>(
     `WITH front AS MATERIALIZED (
-       SELECT id, owner, state, priority, created_at FROM items WHERE ${STANDS} ORDER BY priority DESC, id LIMIT $2
+       SELECT id, owner, state, priority, created_at, paused_until FROM items WHERE ${STANDS} ORDER BY priority DESC, id LIMIT $2
      ), queue AS (
        SELECT *, (row_number() OVER (ORDER BY priority DESC, id))::int AS position, (count(*) OVER ())::int AS total FROM front
      ), shown AS (SELECT * FROM queue WHERE $3::text IS NULL OR owner = $3 ORDER BY position LIMIT $4)
-     SELECT q.id, q.owner, q.state, q.priority, q.created_at AS "createdAt", q.position, q.total, s.skill_name AS "skillName"
+     SELECT q.id, q.owner, q.state, q.priority, q.created_at AS "createdAt", q.position, q.total, s.skill_name AS "skillName",
+       COALESCE(q.paused_until > now(), false) AS "isPaused"
      FROM shown q JOIN submissions s ON s.id = q.id ORDER BY q.position`,
     [automaticStates(pipeline), QUEUE_CAP, owner, limit],
   );
@@ -55,16 +58,49 @@ export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Pr
   return rows[0]?.position ?? null;
 }
 
-/** From the hours that are rolled up anyway. */
+/** The latest that are looked at: enough for a median, few enough for a request. */
+const SAMPLE = 100;
+
+/** Whose automatic work ended lately: they have ended, or wait for a person. Steps overlap, of one submission after the other and
+ *  of several at once; each adds to the busy time what none before it has covered. */
 export async function readThroughput(sql: Sql, pipeline: Pipeline): Promise<Throughput> {
-  const { rows } = await sql.query<Throughput>(
-    `SELECT COALESCE(sum(finished + failed), 0)::int AS ended,
-       COALESCE(extract(epoch FROM now() - min(hour)) * 1000, 0)::float8 AS "overMs",
-       (SELECT until FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()) AS "pausedUntil"
-     FROM metrics_hourly WHERE pipeline = $1 AND hour > now() - interval '6 hours'`,
-    [pipeline.name],
+  const { rows } = await sql.query<ThroughputRow>(
+    `WITH latest AS MATERIALIZED (
+       SELECT id FROM (
+         SELECT id, ended_at AS at FROM items WHERE pipeline = $1 AND ended_at IS NOT NULL ORDER BY id DESC LIMIT $2) ended
+       WHERE at > now() - interval '6 hours'
+       UNION ALL
+       SELECT waits.id FROM unnest($3::text[]) AS awaiting (state) CROSS JOIN LATERAL (
+         SELECT id, entered_at FROM items i
+         WHERE pipeline = $1 AND i.state = awaiting.state AND ended_at IS NULL ORDER BY id DESC LIMIT $2) waits
+       WHERE entered_at > now() - interval '6 hours'
+     ), steps AS (
+       SELECT t.item_id, t.started_at, t.ended_at, max(t.ended_at) OVER (
+         ORDER BY t.started_at, t.ended_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_to
+       FROM latest l JOIN tasks t ON t.item_id = l.id
+       WHERE t.status IN ('done', 'failed') AND t.started_at > now() - interval '6 hours' AND t.ended_at IS NOT NULL
+     ), each AS (
+       SELECT extract(epoch FROM sum(ended_at - started_at)) * 1000 AS work_ms,
+         sum(greatest(0, extract(epoch FROM ended_at - greatest(started_at, covered_to)))) * 1000 AS busy_ms
+       FROM steps GROUP BY item_id
+     )
+     SELECT count(*)::int AS "sampleSize", COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY work_ms), 0)::float8 AS "typicalMs",
+       COALESCE(sum(work_ms), 0)::float8 AS "workMs", COALESCE(sum(busy_ms), 0)::float8 AS "busyMs",
+       (SELECT until FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()) AS "pausedUntil",
+       (SELECT max(next_pass_at) FROM breakers WHERE pipeline = $1 AND state <> 'closed') AS "nextPassAt",
+       (SELECT count(*)::int FROM workers WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND died_at IS NULL
+          AND seen_at > now() - ${String(WORKER_SILENT_SECONDS)} * interval '1 second' AND $1 = ANY (pipelines)) AS workers
+     FROM each`,
+    [pipeline.name, SAMPLE, awaitingStates(pipeline)],
   );
-  return rows[0] ?? { ended: 0, overMs: 0, pausedUntil: null };
+  const [row] = rows;
+  if (!row) throw new Error('an aggregate has one row');
+  const { nextPassAt, ...throughput } = row;
+  return { ...throughput, breaker: nextPassAt && { nextPassAt } };
+}
+
+interface ThroughputRow extends Omit<Throughput, 'breaker'> {
+  nextPassAt: Date | null;
 }
 
 /** How many stand in the queue, as far as it is counted. */
@@ -150,4 +186,8 @@ export async function readTotals(sql: Sql, pipeline: Pipeline): Promise<Totals> 
 
 function automaticStates(pipeline: Pipeline): string[] {
   return Object.entries(pipeline.states).flatMap(([state, row]) => (isDoes(row) ? [state] : []));
+}
+
+function awaitingStates(pipeline: Pipeline): string[] {
+  return Object.entries(pipeline.states).flatMap(([state, row]) => (isAwaits(row) ? [state] : []));
 }

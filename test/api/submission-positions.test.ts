@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Estimate } from '../../src/core/queue-estimate.js';
 import { makeSubmission } from '../support/submissions.js';
 import { ADMIN, ALICE, openApi, type TestApi, type Who } from './setup.js';
 
@@ -8,12 +9,12 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 beforeEach(async () => {
-  await api.database.pool.query('TRUNCATE items, metrics_hourly, holds CASCADE');
+  await api.database.pool.query('TRUNCATE items, holds, breakers, workers CASCADE');
 });
 
 interface Positions {
   total: number | null;
-  positions: { skillName: string; position: number; estimate: { seconds: number | null; why: string | null } }[];
+  positions: { skillName: string; position: number; estimate: Estimate }[];
 }
 
 async function positions(as: Who = ADMIN): Promise<Positions> {
@@ -22,11 +23,33 @@ async function positions(as: Who = ADMIN): Promise<Positions> {
   return response.json<Positions>();
 }
 
-async function ended(count: number, hoursAgo: number): Promise<void> {
+/** One that was worked on for so long, at once, so many hours ago; whatever is idle between them. */
+async function workedOn(
+  ms: number,
+  hoursAgo: number,
+  state: 'PUBLISHED' | 'NEEDS_REVIEW' = 'PUBLISHED',
+): Promise<void> {
+  const { pool } = api.database;
+  const ago = hoursAgo * 3_600;
+  const ends = state === 'PUBLISHED' ? { endedAgo: ago } : {};
+  const id = await makeSubmission(pool, {
+    state,
+    createdAgo: ago,
+    ...ends,
+    stages: { fetch: ms / 2, scanTier1: ms / 2 },
+  });
+  await pool.query(
+    `UPDATE tasks SET started_at = started_at - $2 * interval '1 second' - CASE stage WHEN 'fetch' THEN $3 ELSE 0 END * interval '1 ms',
+       ended_at = ended_at - $2 * interval '1 second' - CASE stage WHEN 'fetch' THEN $3 ELSE 0 END * interval '1 ms'
+     WHERE item_id = $1`,
+    [id, ago, ms / 2],
+  );
+}
+
+async function register(worker: string): Promise<void> {
   await api.database.pool.query(
-    `INSERT INTO metrics_hourly (pipeline, hour, finished, failed)
-     VALUES ('submission', now() - $2 * interval '1 hour', $1 / 2, $1 - $1 / 2)`,
-    [count, hoursAgo],
+    `INSERT INTO workers (id, name, host, pid, build, pipelines) VALUES ($1, $1, 'h', 1, 'b', '{submission}')`,
+    [worker],
   );
 }
 
@@ -54,20 +77,60 @@ describe('GET /api/v1/submissions/positions', () => {
     expect(own.positions.map(({ position }) => position)).toEqual([1, 2, 4]);
   });
 
-  it('estimates from the last 6 hours, and says why it can’t', async () => {
+  it('estimates from how long work took in the last 6 hours, however idle they were', async () => {
+    await register('w');
+    for (const hoursAgo of [5, 4, 3]) await workedOn(1_200, hoursAgo);
+    await workedOn(1_200, 2, 'NEEDS_REVIEW');
+    // Too long ago to count.
+    for (const hoursAgo of [7, 8, 9, 10, 11]) await workedOn(60_000, hoursAgo);
+    await makeSubmission(api.database.pool, { name: 'first' });
+    await makeSubmission(api.database.pool, { name: 'second' });
+    const basis = { sampleSize: 4, typicalSeconds: 1.2, atOnce: 1 };
+    expect((await positions()).positions.map(({ estimate }) => estimate)).toEqual([
+      { seconds: 2, why: null, basis },
+      { seconds: 3, why: null, basis },
+    ]);
+  });
+
+  it('counts what ran at once', async () => {
+    await register('w');
+    for (let n = 0; n < 4; n += 1) await workedOn(10_000, 1);
     await makeSubmission(api.database.pool);
-    const estimate = async () => (await positions()).positions[0]?.estimate;
-    expect(await estimate()).toEqual({ seconds: null, why: 'nothing has been counted in the last 6 hours' });
-    await ended(100, 7);
-    expect(await estimate()).toEqual({ seconds: null, why: 'nothing has been counted in the last 6 hours' });
-    await ended(0, 1);
-    expect(await estimate()).toEqual({ seconds: null, why: 'nothing has ended in the last 6 hours' });
-    await ended(24, 4);
-    // One in ten minutes, and a little more for the time that has passed since.
-    expect((await estimate())?.seconds).toBeGreaterThanOrEqual(600);
-    expect((await estimate())?.seconds).toBeLessThan(660);
+    const [first] = (await positions()).positions;
+    expect(first?.estimate.seconds).toBeGreaterThanOrEqual(10);
+    expect(first?.estimate.seconds).toBeLessThanOrEqual(11);
+    expect(first?.estimate.basis?.atOnce).toBeGreaterThan(3);
+  });
+
+  it('says why it can’t estimate', async () => {
+    const { pool } = api.database;
+    const id = await makeSubmission(pool);
+    const why = async () => {
+      const { seconds, why } = (await positions()).positions[0]?.estimate ?? {};
+      const queue = (await api.call({ url: `/api/v1/submissions/${id}`, as: ALICE })).json<{ queue: object }>().queue;
+      expect(queue).toMatchObject({ position: 1, estimate: { seconds, why } });
+      return why;
+    };
+    expect(await why()).toBe('no worker is there at the moment');
+    await register('w');
+    expect(await why()).toBe('nothing has ended in the last 6 hours');
+    await workedOn(1_000, 1);
+    expect(await why()).toBe('only 1 ended in the last 6 hours, too few to tell');
+    for (const hoursAgo of [2, 3]) await workedOn(1_000, hoursAgo);
+    expect(await why()).toBeNull();
+    await pool.query(
+      `INSERT INTO breakers (pipeline, class, state, stages, reason, next_pass_at, probe_every_ms)
+       VALUES ('submission', 'LLM_ERROR', 'open', '{judgeTier2}', 'storm', now() + interval '1 minute', 1000)`,
+    );
+    expect(await why()).toMatch(/something that submissions need fails; the next one is let through at \d{4}-/);
     await api.call({ method: 'POST', url: '/api/v1/admin/queue/pause', as: ADMIN, payload: { reason: 'mending' } });
-    expect(await estimate()).toMatchObject({ seconds: null, why: expect.stringMatching(/paused until/) as string });
+    expect(await why()).toMatch(/the queue is paused until \d{4}-/);
+    await pool.query(`UPDATE items SET paused_until = 'infinity' WHERE id = $1`, [id]);
+    expect(await why()).toBe('it is paused');
+    await pool.query(`UPDATE workers SET seen_at = now() - interval '10 minutes'`);
+    await pool.query(`UPDATE items SET paused_until = NULL WHERE id = $1`, [id]);
+    await pool.query('TRUNCATE holds');
+    expect(await why()).toBe('no worker is there at the moment');
   });
 
   it('has none for whoever has nothing in the queue', async () => {

@@ -1,30 +1,38 @@
 import { expect, it } from 'vitest';
-import { estimateOf } from '../../src/core/queue-estimate.js';
+import { estimateOf, type Throughput } from '../../src/core/queue-estimate.js';
 
-const HOUR_MS = 3_600_000;
-const PAUSED = new Date('2026-11-16T12:00:00Z');
+const LATER = new Date('2026-11-16T12:00:00Z');
 
-it.each([
-  ['goes on as lately', 3, { ended: 12, overMs: 6 * HOUR_MS, pausedUntil: null }, { seconds: 5_400, why: null }],
-  ['rounds up', 1, { ended: 7_000, overMs: HOUR_MS, pausedUntil: null }, { seconds: 1, why: null }],
+/** Ten that took a second each, two at a time. */
+const LATELY: Throughput = {
+  ...{ sampleSize: 10, typicalMs: 1_000, busyMs: 5_000, workMs: 10_000 },
+  ...{ pausedUntil: null, breaker: null, workers: 2 },
+};
+const BASIS = { sampleSize: 10, typicalSeconds: 1, atOnce: 2 };
+
+it.each<[string, number, number]>([
+  ['is no shorter than the work on one', 1, 1],
+  ['is that of those before it, at the pace of busy times', 34, 17],
+  ['rounds up', 3, 2],
+])('an estimate %s', (_, position, seconds) => {
+  expect(estimateOf(position, LATELY)).toEqual({ seconds, why: null, basis: BASIS });
+});
+
+it.each<[string, Partial<Throughput>, string]>([
+  ['a pause', { pausedUntil: LATER }, 'the queue is paused until 2026-11-16T12:00:00.000Z'],
+  ['no worker', { workers: 0 }, 'no worker is there at the moment'],
   [
-    'of nothing is not known',
-    1,
-    { ended: 0, overMs: HOUR_MS, pausedUntil: null },
-    { seconds: null, why: 'nothing has ended in the last 6 hours' },
+    'a breaker',
+    { breaker: { nextPassAt: LATER } },
+    'something that submissions need fails; the next one is let through at 2026-11-16T12:00:00.000Z',
   ],
-  [
-    'of what nobody counted is not known',
-    1,
-    { ended: 0, overMs: 0, pausedUntil: null },
-    { seconds: null, why: 'nothing has been counted in the last 6 hours' },
-  ],
-  [
-    'of a pause is not known',
-    1,
-    { ended: 9, overMs: HOUR_MS, pausedUntil: PAUSED },
-    { seconds: null, why: 'the queue is paused until 2026-11-16T12:00:00.000Z' },
-  ],
-])('an estimate %s', (_, position, throughput, estimate) => {
-  expect(estimateOf(position, throughput)).toEqual(estimate);
+  ['too few', { sampleSize: 2 }, 'only 2 ended in the last 6 hours, too few to tell'],
+])('an estimate is not known for %s', (_, now, why) => {
+  expect(estimateOf(1, { ...LATELY, ...now })).toMatchObject({ seconds: null, why });
+});
+
+it('an estimate of what is paused itself, and of nothing, is not known', () => {
+  expect(estimateOf(1, LATELY, true)).toEqual({ seconds: null, why: 'it is paused', basis: BASIS });
+  const none = { ...LATELY, sampleSize: 0, typicalMs: 0, busyMs: 0, workMs: 0 };
+  expect(estimateOf(1, none)).toEqual({ seconds: null, why: 'nothing has ended in the last 6 hours', basis: null });
 });

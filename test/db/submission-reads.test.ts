@@ -65,7 +65,7 @@ const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['how many wait', (sql) => countQueued(sql, submission), 500],
   ['what holds them back', (sql) => listHolding(sql, submission), 500],
   ['room for more of an owner’s', (sql) => countRoom(sql, 'owner-4', 500), 100],
-  ['throughput', (sql) => readThroughput(sql, submission), 100],
+  ['how fast it goes', (sql) => readThroughput(sql, submission), 1_000],
   ['totals', (sql) => readTotals(sql, submission), 100],
   ['the stuck', (sql) => listStuck(sql, submission, 51), 1_000],
   ['the failed shelf', (sql) => countShelf(sql, submission), 500],

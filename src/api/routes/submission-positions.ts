@@ -48,9 +48,9 @@ export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool'
       ]);
       return {
         total: queued[0]?.total ?? null,
-        positions: queued.map(({ id, skillName, state, priority, createdAt, position }) => ({
+        positions: queued.map(({ id, skillName, state, priority, createdAt, position, isPaused }) => ({
           ...{ id, skillName, state, priority, position, createdAt: createdAt.toISOString() },
-          estimate: estimateOf(position, throughput),
+          estimate: estimateOf(position, throughput, isPaused),
         })),
       };
     },
