@@ -41,14 +41,20 @@ export async function startScannerChild(maxBytes: number): Promise<ScannerChild>
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let lastWords = '';
+  let isReading = false;
   child.stderr?.setEncoding('utf8').on('data', (words: string) => (lastWords = (lastWords + words).slice(-500)));
-  const exited = once(child, 'exit').then(
+  // Its last words may come after its exit: only then is all said.
+  const ended = once(child, 'close').then(
     ([code, signal]) => {
       const how = typeof signal === 'string' ? `by ${signal}` : `with code ${String(code)}`;
       const why = lastWords ? `: ${lastWords.trim()}` : '';
-      const swelled = lastWords.includes(TOO_LARGE) && ({ errorClass: 'BAD_INPUT' } as const);
-      // What a skill's own files bring about is no fault of ours, and says nothing of other skills.
-      return new AppError('scan_failed', `the scanner process ended ${how}${why}`, swelled || {});
+      // What a skill's own files bring about is no fault of ours, and says nothing of other skills; before it has any, it is ours.
+      const isOfSkill = isReading && lastWords.includes(TOO_LARGE);
+      return new AppError(
+        'scan_failed',
+        `the scanner process ended ${how}${why}`,
+        isOfSkill ? { errorClass: 'BAD_INPUT' } : {},
+      );
     },
     (cause: unknown) => new AppError('scan_failed', 'the scanner process could not be started', { cause }),
   );
@@ -62,11 +68,11 @@ export async function startScannerChild(maxBytes: number): Promise<ScannerChild>
     signal?.addEventListener('abort', stop, { once: true });
     try {
       const message = once(child, 'message', { signal: settled.signal }).then(([said]) => answer.parse(said));
-      const gone = exited.then((fault) => Promise.reject(fault));
+      const gone = ended.then((fault) => Promise.reject(fault));
       return await Promise.race([message, gone]);
     } catch (error) {
       child.kill('SIGKILL');
-      await exited;
+      await ended;
       throw settled.signal.aborted ? settled.signal.reason : error;
     } finally {
       clearTimeout(timer);
@@ -86,7 +92,8 @@ export async function startScannerChild(maxBytes: number): Promise<ScannerChild>
       signal.throwIfAborted();
       // A process that is gone does not take it; that it is gone is told by its exit.
       child.send(files, () => undefined);
-      const said = await nextAnswer(timeoutMs, signal);
+      isReading = true;
+      const said = await nextAnswer(timeoutMs, signal).finally(() => (isReading = false));
       if ('findings' in said) return said.findings;
       throw new AppError('scan_failed', 'fault' in said ? said.fault : 'the scanner process answered out of turn');
     },

@@ -1,6 +1,6 @@
 import type { SkillFile } from '../../ports/skill.js';
 import { scanSkill } from './scan-skill.js';
-import { watchProcess } from './watch-process.js';
+import { endIfTooLarge, watchProcess } from './watch-process.js';
 
 /** The process that scans: it reads hostile files with native engines, so it may hang, swell or die, and is then replaced. */
 const [maxBytes = ''] = process.argv.slice(2);
@@ -15,4 +15,5 @@ process.on('message', (files: SkillFile[]) => {
 
 // The first scan compiles and links what later ones use.
 await scanSkill([{ path: 'SKILL.md', bytes: Buffer.from('# Warm\n```bash\nls\n```\n'), isExecutable: false }]);
+endIfTooLarge(Number(maxBytes));
 process.send?.({ ready: true });

@@ -44,6 +44,11 @@ async function warm(scanner: ClosableSkillScanner): Promise<number> {
   return scanner.childPid() ?? NaN;
 }
 
+async function bytesOf(pid: number): Promise<number> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]);
+  return Number(stdout) * 1_024;
+}
+
 describe('a scanner in a process of its own', () => {
   it('gives verdict, findings and time, and keeps the process for the next', async () => {
     const scanner = scannerOf();
@@ -93,18 +98,30 @@ describe('a scanner in a process of its own', () => {
     expect(await scanner.scan(harmless, never)).toMatchObject({ verdict: 'pass' });
   });
 
-  it('is ended when it takes more memory than it may, and says so', async () => {
+  it('is ended when a skill makes it take more memory than it may, and says so', async () => {
+    const warmBytes = await bytesOf(await warm(scannerOf()));
+    const scanner = scannerOf({ maxBytes: 2 * warmBytes, timeoutMs: 60_000 });
+    await warm(scanner);
+
+    const error: unknown = await scanner
+      .scan([fileOf('a.md', 'x'.repeat(2 * warmBytes))], never)
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'scan_failed', message: expect.stringContaining('MB of memory') as string });
+    // Of this content, and worth another try all the same: the machine may have been short of it.
+    expect(classifyError(error)).toBe('BAD_INPUT');
+    expect(isRetryable(error)).toBe(true);
+  });
+
+  it('blames no skill for memory that it takes before it has read one', async () => {
     // Less than any Node process takes: the bound is passed for certain.
     const scanner = scannerOf({ maxBytes: 16 * 1_024 ** 2 });
 
-    const error: unknown = await scanner.scan(slow, never).catch((reason: unknown) => reason);
+    const error: unknown = await scanner.scan(harmless, never).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
       code: 'scan_failed',
       message: expect.stringContaining('16 MB of memory') as string,
     });
-    // Of this content, and worth another try all the same: the machine may have been short of it.
-    expect(classifyError(error)).toBe('BAD_INPUT');
-    expect(isRetryable(error)).toBe(true);
+    expect(classifyError(error)).not.toBe('BAD_INPUT');
   });
 
   it('is killed when the scan is called off', async () => {
