@@ -38,14 +38,14 @@ export type SubmissionBody = z.output<typeof SubmissionBody>;
 
 export const SubmissionAccepted = z
   .object({
-    id: z.uuid().nullable().describe('Null: it is somebody else’s, who alone may read it'),
+    id: z.uuid().nullable().describe('Null: it is somebody else’s, which the caller may not read'),
     state: z.string(),
     isVendor: z.boolean().describe('The repository is one of an organisation whose skills are taken on trust'),
     createdAt: Time,
     statusUrl: z
       .string()
       .nullable()
-      .describe('A link that anybody may read who has it; null where none can be signed, and of somebody else’s'),
+      .describe('A link that anybody may read who has it; null where none can be signed, and where `id` is'),
     verdictMail: z
       .enum(['will_be_sent', 'no_address', 'not_configured', 'not_taken'])
       .describe(

@@ -99,7 +99,7 @@ function duplicateOf(caller: Caller, asked: NewSubmission, pending: SubmissionHe
   const shown = shownTo(caller, pending);
   const where =
     shown.id === null
-      ? `Somebody else has submitted this skill. Once published it is under /api/v1/skills/${asked.skillName}`
+      ? `Somebody else has submitted this skill. Once published it is among GET /api/v1/skills?q=${encodeURIComponent(asked.skillName)}`
       : `It is on its way as ${shown.id}`;
   const nextAction = `${where}; submit again when it has ended, if it is not what you want.${examined}`;
   return { ...shown, verdictMail: 'not_taken', duplicate: true, ref, skillPath, nextAction };

@@ -130,7 +130,9 @@ describe('a skill that is on its way', () => {
       expect(response.body).not.toContain(id);
       expect(response.json()).toMatchObject({
         ...{ id: null, statusUrl: null, duplicate: true, state: 'RECEIVED', ref: 'next', skillPath: null },
-        nextAction: expect.stringMatching(/\/skills\/tidy; submit again when it has ended.*another ref/) as string,
+        nextAction: expect.stringMatching(
+          /GET \/api\/v1\/skills\?q=tidy; submit again when it has ended.*another ref/,
+        ) as string,
       });
     }
     expect((await shown(BOB, id)).statusCode).toBe(404);

@@ -23,8 +23,8 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
         tags: TAGS,
         summary: 'Submit a skill: it is scanned, judged, perhaps reviewed, and published or rejected',
         description:
-          'A skill that is on its way already is answered with 200 and `duplicate`, and with what is examined; whoever submitted it ' +
-          'first alone is given its id and its link. Too many of one caller on their way are refused with 429 and `too_many_live`. A `ref` that is a whole commit id is answered ' +
+          'A skill that is on its way already is answered with 200 and `duplicate`, and with what is examined; its id and its link are ' +
+          'for whoever may read it: who submitted it first, and operators. Too many of one caller on their way are refused with 429 and `too_many_live`. A `ref` that is a whole commit id is answered ' +
           'with 200 and `alreadyVerified` where the skill was published from that commit, and refused otherwise: a host serves ' +
           'the commits of every fork, so only branches and tags are fetched. What a branch leads to is seen when it is fetched; ' +
           'content that was published before is then no new version.',
