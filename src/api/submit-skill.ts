@@ -100,9 +100,14 @@ function duplicateOf(caller: Caller, asked: NewSubmission, pending: SubmissionHe
   const where =
     shown.id === null
       ? `Somebody else has submitted this skill. Once published it is among GET /api/v1/skills?q=${encodeURIComponent(asked.skillName)}`
-      : `It is on its way as ${shown.id}`;
+      : `It is on its way as ${shown.id}${cancelHint(caller, pending)}`;
   const nextAction = `${where}; submit again when it has ended, if it is not what you want.${examined}`;
   return { ...shown, verdictMail: 'not_taken', duplicate: true, ref, skillPath, nextAction };
+}
+
+function cancelHint(caller: Caller, { id, owner }: SubmissionHead): string {
+  const mayCancel = owner === caller.sub || hasRole(caller, 'admin');
+  return mayCancel ? ` (POST /api/v1/items/${id}/cancel cancels it)` : '';
 }
 
 function noRoom({ max }: Room): AppError {

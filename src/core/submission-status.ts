@@ -11,6 +11,8 @@ export interface Told {
 
 export interface Standing {
   state: string;
+  /** As it was submitted. */
+  skillName: string;
   isEnded: boolean;
   /** What brought it where it is. */
   end: Ended;
@@ -20,14 +22,21 @@ export interface Standing {
 
 /** Of one that goes on, what comes next is told where somebody has looked why it is where it is. */
 export function toldOf(standing: Standing, live: LiveLook | null = null): Told {
-  const { state, published } = standing;
-  if (published)
-    return { state, rejection: null, nextAction: `It is published as ${published.name} ${published.version}.` };
+  const { state, skillName, published } = standing;
+  if (published) return { state, rejection: null, nextAction: `It is ${publicationOf(skillName, published)}.` };
   if (standing.isEnded && state !== 'PUBLISHED') {
     const rejection = whyEnded(standing.end);
     return { state, rejection, nextAction: rejection.nextAction };
   }
   return { state, rejection: null, nextAction: nextOf(standing, live) };
+}
+
+/** Two repositories may have skills of one name: the second is published with its owner's behind it, and its own owner looks for
+ *  the name that was given. */
+export function publicationOf(skillName: string, { name, version }: { name: string; version: string }): string {
+  const isRenamed = name.toLowerCase() !== skillName.toLowerCase();
+  const because = isRenamed ? `, because a skill of another repository has the name ${skillName}` : '';
+  return `published as ${name} ${version}${because}`;
 }
 
 function nextOf({ isEnded }: Standing, live: LiveLook | null): string {

@@ -17,6 +17,8 @@ export interface ApiClientOptions {
   name: string;
   url: string;
   token: string;
+  /** Whose token the command needs at least. */
+  whose: "an admin's" | "a user's";
 }
 
 /** The API answers in milliseconds; one that is starved of CPU may need seconds. */
@@ -28,7 +30,7 @@ const MAX_WAIT_MS = 61_000;
 
 const Problem = z.object({ detail: z.string() });
 
-export function createApiClient({ name, url, token }: ApiClientOptions): ApiClient {
+export function createApiClient({ name, url, token, whose }: ApiClientOptions): ApiClient {
   async function send(path: string, request: RequestInit): Promise<Response> {
     try {
       return await fetch(`${url}${path}`, { ...request, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
@@ -60,11 +62,12 @@ export function createApiClient({ name, url, token }: ApiClientOptions): ApiClie
       }
       const why = Problem.safeParse(body).data?.detail ?? `status ${response.status}`;
       if (response.status === 401) {
-        throw new StartError(`${name}: the API at ${url} refused the token: ${why}. Give an admin's with --token.`);
+        throw new StartError(`${name}: the API at ${url} refused the token: ${why}. Give ${whose} with --token.`);
       }
       if (response.status === 403) {
-        throw new StartError(`${name}: the token is not an admin's: ${why}. Give an admin's with --token.`);
+        throw new StartError(`${name}: the token is not ${whose}: ${why}. Give ${whose} with --token.`);
       }
+      if (response.status === 400) throw new StartError(`${name}: ${why}.`);
       throw new StartError(`${name}: the API at ${url} did not do its part: ${why}.`);
     },
   };

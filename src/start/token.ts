@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { type Role, ROLES } from '../api/auth.js';
 import { type Config, loadConfig } from '../config.js';
 import { isSpan, msOf } from '../core/span.js';
+import { asksForHelp } from './asks-for-help.js';
 import { runProcess } from './run-process.js';
 import { secretIn, signToken } from './secrets.js';
 import { StartError } from './start-error.js';
@@ -11,7 +12,12 @@ const USAGE = `npm run --silent token -- <user> [--role ${ROLES.join('|')}] [--f
 
 /** Signs a token for a caller of the installation here and prints it: for trying out what each role may do, and for scripts. */
 async function main(): Promise<void> {
-  const { values, positionals } = parsed(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (asksForHelp(args)) {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
+  const { values, positionals } = parsed(args);
   const [user, ...more] = positionals;
   if (!user || more.length > 0) throw new StartError(`token: name one user: ${USAGE}`);
   const role = roleOf(values.role);

@@ -41,6 +41,53 @@ describe('npm run submit', () => {
     expect(output).toMatch(/^Published as tidy-notes 1\.0\.0; \d+ of 100 points by rules-v1\.$/m);
   });
 
+  it('says that nothing has changed when the same content is submitted again, here as a whole repository', async () => {
+    const root = repositoryIn(join(folder, 'sort-notes'), { 'SKILL.md': HARMLESS });
+    const first = await submit(root, '--path', '.');
+    expect(first.code, first.output).toBe(0);
+    expect(first.output).toMatch(/^Whoever has this link sees how it goes: http\S+\/status\S+$/m);
+
+    const again = await submit(root, '--path', '.');
+
+    expect(again.code, again.output).toBe(0);
+    expect(again.output).toMatch(/^Nothing has changed: sort-notes 1\.0\.0 has this content already; /m);
+  });
+
+  it('says why a skill has another name where a skill of another repository has its own', async () => {
+    const [one, two] = ['one', 'two'].map((each) =>
+      repositoryIn(join(folder, each, 'file-notes'), { 'SKILL.md': HARMLESS }),
+    );
+    expect((await submit(one ?? '')).code).toBe(0);
+
+    const { code, output } = await submit(two ?? '');
+
+    expect(code, output).toBe(0);
+    expect(output).toMatch(
+      /^Published as file-notes-\S+ 1\.0\.0, because a skill of another repository has the name file-notes; /m,
+    );
+  });
+
+  it('tells how it is used', async () => {
+    const child = runChild('src/start/submit.ts', ['--help']);
+    expect(await child.exited).toBe(0);
+    expect(child.output()).toMatch(/^npm run submit -- <git url or folder>/);
+  });
+
+  it('says which role a token needs, and where a name came from that is refused', async () => {
+    const secret = parts.settings['JWT_SECRET'] ?? '';
+    const viewer = await tokenOf({ sub: 'vera', roles: ['viewer'] }, { secret });
+    const unseen = await submit('https://github.com/a/b', '--token', viewer);
+    expect(unseen.code).toBe(3);
+    expect(unseen.output).toMatch(/the token is not a user's: .*\. Give a user's with --token\./);
+
+    const root = repositoryIn(join(folder, 'my notes'), { 'SKILL.md': HARMLESS });
+    const misnamed = await submit(root);
+    expect(misnamed.code).toBe(3);
+    expect(misnamed.output).toMatch(
+      /^submit: skillName must be 1 to 64 letters.*taken from the folder's, my notes; give the skill's own with --skill\.$/m,
+    );
+  });
+
   it('shows what stands in the way of one that fails the scan, where, and what to do', async () => {
     const root = repositoryIn(join(folder, 'bad'), { 'tidy-notes/SKILL.md': HOSTILE });
 
@@ -58,6 +105,9 @@ describe('npm run submit', () => {
     const { code, output } = await submit(repositoryIn(join(folder, 'rights'), files), '--skill', 'tidy-notes');
     expect(code, output).toBe(2);
     expect(output).toMatch(/^It is in NEEDS_REVIEW; /m);
+    const twice = await submit(join(folder, 'rights'), '--skill', 'tidy-notes');
+    const id = String(twice.figures['id']);
+    expect(twice.output).toContain(`is submitted already. It is on its way as ${id} (POST /api/v1/items/${id}/cancel`);
 
     const secret = parts.settings['JWT_SECRET'] ?? '';
     const stranger = ['--token', await tokenOf({ sub: 'stranger', roles: ['user'] }, { secret })];

@@ -23,6 +23,13 @@ describe('npm run token', () => {
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(1_800);
   });
 
+  it.each(['--help', '-h'])('tells how it is used with %s', async (help) => {
+    const { code, output } = await token(tempDir(), help);
+
+    expect(code, output).toBe(0);
+    expect(output).toBe('npm run --silent token -- <user> [--role user|reviewer|admin|viewer] [--for 8h]');
+  });
+
   it.each([
     [[], 'name one user'],
     [['ada', '--role', 'king'], 'there is no role king; there are user, reviewer, admin, viewer'],

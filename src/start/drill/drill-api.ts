@@ -24,7 +24,7 @@ const Canary = z.object({
 
 /** Bounded in time by itself, and not ended with the drill: a drill that is called off cancels its canaries. */
 export function createDrillApi(url: string, token: string): DrillApi {
-  const { call, read } = createApiClient({ name: 'drill', url, token });
+  const { call, read } = createApiClient({ name: 'drill', url, token, whose: "an admin's" });
   return {
     async assertAdmitted() {
       const response = await call('GET', `/api/v1/items/${NIL}`);

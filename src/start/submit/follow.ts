@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.js';
+import { StartError } from '../start-error.js';
 import type { Address } from './address-of.js';
 
 const Accepted = z.object({
@@ -8,6 +9,8 @@ const Accepted = z.object({
   id: z.string().nullable(),
   state: z.string(),
   duplicate: z.boolean().optional(),
+  /** Null: none can be signed, or it is somebody else's. */
+  statusUrl: z.string().nullable(),
   alreadyVerified: z.boolean().optional(),
   nextAction: z.string().optional(),
 });
@@ -17,6 +20,7 @@ const Reason = z.object({ why: z.string(), file: z.string().nullable(), line: z.
 const Seen = z.object({
   id: z.string(),
   state: z.string(),
+  skillName: z.string(),
   live: z.boolean(),
   decision: z.object({ awaits: z.string() }).nullable(),
   diagnosis: z.object({ reason: z.string(), sentence: z.string(), nextAction: z.string() }),
@@ -24,7 +28,9 @@ const Seen = z.object({
     .object({ score: z.number(), model: z.string(), concerns: z.array(z.object({ text: z.string() })) })
     .nullable(),
   published: z.object({ name: z.string(), version: z.string() }).nullable(),
-  history: z.array(z.object({ toState: z.string(), trigger: z.string(), createdAt: z.string() })),
+  history: z.array(
+    z.object({ toState: z.string(), trigger: z.string(), metadata: z.unknown(), createdAt: z.string() }),
+  ),
   why: z.object({ summary: z.string(), reasons: z.array(Reason), more: z.int() }).nullable(),
   nextAction: z.string(),
 });
@@ -36,8 +42,19 @@ const LOOK_EVERY_MS = 500;
 /** What is said of an item that goes on as it should is no news. */
 const ON_ITS_WAY: readonly string[] = ['running', 'backlog', 'finished'];
 
-export async function submitSkill({ call, read }: ApiClient, address: Address): Promise<z.output<typeof Accepted>> {
-  return read(await call('POST', '/api/v1/submissions', address), Accepted);
+/** Whoever has not named the skill learns where its name came from, should the API not take it. */
+export async function submitSkill(
+  { call, read }: ApiClient,
+  address: Address,
+  isNameGuessed: boolean,
+): Promise<z.output<typeof Accepted>> {
+  try {
+    return await read(await call('POST', '/api/v1/submissions', address), Accepted);
+  } catch (error) {
+    if (!isNameGuessed || !(error instanceof StartError) || !error.message.includes('skillName ')) throw error;
+    const hint = `The name was taken from the folder's, ${address.skillName}; give the skill's own with --skill.`;
+    throw new StartError(`${error.message} ${hint}`, { cause: error });
+  }
 }
 
 /** Tells every move, and what it waits for; comes back when it has ended or a person must decide. */

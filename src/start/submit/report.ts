@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { publicationOf } from '../../core/submission-status.js';
 import type { Seen } from './follow.js';
 
 /** 0: published; 1: it will not be; 2: a person decides. Whatever kept it from being submitted or followed is 3. */
@@ -12,7 +14,7 @@ export const EXIT_NOT_SUBMITTED = 3;
 export function verdictOf(seen: Seen): string[] {
   const { published, judgement, why, state } = seen;
   const judged = judgement ? `; ${String(judgement.score)} of 100 points by ${judgement.model}` : '';
-  if (published) return [`Published as ${published.name} ${published.version}${judged}.`];
+  if (published) return [`${endOf(seen, published)}${judged}.`];
   const concerns = (judgement?.concerns ?? []).map(({ text }) => `  ${text}`);
   if (!why) return [`It is in ${state}${judged}. ${seen.nextAction}`, ...concerns];
   return [
@@ -24,6 +26,14 @@ export function verdictOf(seen: Seen): string[] {
     ...(why.more > 0 ? [`  … and ${String(why.more)} more.`] : []),
     seen.nextAction,
   ];
+}
+
+const Unchanged = z.object({ unchanged: z.literal(true) });
+
+function endOf({ skillName, history }: Seen, published: NonNullable<Seen['published']>): string {
+  const isUnchanged = history.some(({ metadata }) => Unchanged.safeParse(metadata).success);
+  if (isUnchanged) return `Nothing has changed: ${published.name} ${published.version} has this content already`;
+  return publicationOf(skillName, published).replace('published', 'Published');
 }
 
 /** One line for scripts. */

@@ -12,7 +12,7 @@ export interface SubmitOptions {
   token: string | undefined;
 }
 
-const USAGE =
+export const USAGE =
   'npm run submit -- <git url or folder> [--skill name] [--path folder in the repository] [--ref branch] [--url …] [--token …]';
 
 export function submitOptionsOf(args: string[]): SubmitOptions {
