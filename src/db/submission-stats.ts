@@ -52,11 +52,12 @@ async function countRegistry(sql: Sql): Promise<{ skills: number; versions: numb
   return rows[0] ?? { skills: 0, versions: 0 };
 }
 
-/** From the hours that are rolled up anyway. */
+/** From the moves themselves: the hours that are rolled up lag behind the states that are counted here. */
 async function countLastDay(sql: Sql): Promise<{ received: number; ended: number }> {
   const { rows } = await sql.query<{ received: number; ended: number }>(
-    `SELECT COALESCE(sum(received), 0)::int AS received, COALESCE(sum(finished + failed), 0)::int AS ended
-     FROM metrics_hourly WHERE pipeline = $1 AND hour > now() - interval '24 hours'`,
+    `SELECT (count(*) FILTER (WHERE from_state IS NULL))::int AS received,
+       (count(DISTINCT item_id) FILTER (WHERE to_state IN ('PUBLISHED', 'REJECTED', 'TIER1_FAILED')))::int AS ended
+     FROM audit WHERE at > now() - interval '24 hours' AND pipeline = $1 AND from_state IS DISTINCT FROM to_state`,
     [PIPELINE],
   );
   return rows[0] ?? { received: 0, ended: 0 };

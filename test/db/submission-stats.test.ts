@@ -64,6 +64,24 @@ describe('statistics of submissions', () => {
   });
 });
 
+describe('the last day', () => {
+  it('counts what came and what ended up to the moment, as the states do, and nothing before', async () => {
+    const { pool } = spine;
+    // What other tests have left stays: entries are never deleted.
+    const { lastDay: before } = await computeSubmissionStats(pool);
+    await makeSubmission(pool);
+    await makeSubmission(pool, { state: 'NEEDS_REVIEW', createdAgo: 2 * DAY, moves: [['NEEDS_REVIEW', 60]] });
+    await makeSubmission(pool, { state: 'REJECTED', createdAgo: 2 * DAY, endedAgo: 60, moves: [['REJECTED', 60]] });
+    await makeSubmission(pool, { state: 'PUBLISHED', createdAgo: 60, endedAgo: 1, moves: [['PUBLISHED', 1]] });
+    await makeSubmission(pool, {
+      ...{ state: 'TIER1_FAILED', createdAgo: 3 * DAY, endedAgo: 2 * DAY },
+      moves: [['TIER1_FAILED', 2 * DAY]],
+    });
+    const { total, lastDay } = await computeSubmissionStats(pool);
+    expect([total, lastDay.received - before.received, lastDay.ended - before.ended]).toEqual([5, 2, 2]);
+  });
+});
+
 describe('what is promised of submissions', () => {
   it('is measured on those that have ended', async () => {
     const { pool } = spine;

@@ -13,7 +13,7 @@ const Stats = z.object({
   byState: z.record(z.string(), z.int()),
   skills: z.int().describe('In the registry'),
   versions: z.int(),
-  lastDay: z.object({ received: z.int(), ended: z.int() }),
+  lastDay: z.object({ received: z.int(), ended: z.int() }).describe('In the 24 hours before they were computed'),
   rates: z
     .object({ autoApproveRate: Rate, needsReviewRate: Rate, rejectionRate: Rate, jobFailureRate: Rate })
     .describe('Of the last seven days'),
