@@ -1,7 +1,7 @@
 import { estimateOf } from '../core/queue-estimate.js';
-import { reviewDueAt } from '../core/sla.js';
+import { isReviewOverdue, reviewDueAt } from '../core/sla.js';
 import { toldOf } from '../core/submission-status.js';
-import { findReviewStarts } from '../db/overdue-reviews.js';
+import { findReviewStarts, type ReviewStart } from '../db/overdue-reviews.js';
 import { findPosition, QUEUE_CAP, readThroughput } from '../db/submission-queue.js';
 import { findStatus } from '../db/submission-status.js';
 import { findSubmissionRecord } from '../db/submission-view.js';
@@ -25,10 +25,11 @@ export async function answerForSubmission(deps: ReaderDeps, caller: Caller, id: 
   return { ...submissionAnswer(item, record, toldOf(status)), queue, review: reviewOf(reviews.get(id)) };
 }
 
-function reviewOf(since: Date | undefined): SubmissionAnswer['review'] {
-  if (!since) return null;
-  const dueAt = reviewDueAt(since);
-  return { since: since.toISOString(), dueAt: dueAt.toISOString(), overdue: dueAt < new Date() };
+function reviewOf(start: ReviewStart | undefined): SubmissionAnswer['review'] {
+  if (!start) return null;
+  const { since } = start;
+  const overdue = isReviewOverdue(start);
+  return { since: since.toISOString(), dueAt: reviewDueAt(since).toISOString(), overdue };
 }
 
 async function placeOf(

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { CRITERIA } from '../core/judgement.js';
 import { isMailAddress } from '../core/mail-address.js';
 import { PRIVILEGES, type PrivilegeKind } from '../core/privilege.js';
+import { SLA_TARGETS } from '../core/sla.js';
+import { QUEUE_CAP } from '../db/submission-queue.js';
 import { SEVERITIES } from '../ports/skill-scanner.js';
 import { ItemAnswer } from './item-schema.js';
 import { RejectionAnswer } from './routes/status.js';
@@ -145,11 +147,15 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
       .object({ position: z.int().min(1), estimate: EstimateAnswer })
       .nullable()
       .describe(
-        'Its place over priority and then age, 10001 for that one and all behind it; null: it waits for a person, is parked or ' +
+        `Its place over priority and then age, ${String(QUEUE_CAP + 1)} for that one and all behind it; null: it waits for a person, is parked or ` +
           'has ended',
       ),
     review: z
-      .object({ since: Time, dueAt: Time.describe('Five business days later'), overdue: z.boolean() })
+      .object({
+        since: Time,
+        dueAt: Time.describe(`${String(SLA_TARGETS.review.typical)} business days later`),
+        overdue: z.boolean(),
+      })
       .nullable()
       .describe('Null: it does not wait for a person'),
     nextAction: z.string().describe('What happens by itself, or what somebody must do'),

@@ -59,8 +59,8 @@ interface Submitting {
   caller: Caller;
   asked: Asked;
   room: Room;
-  /** Filled with what is to be started after the commit. */
-  runs: RunInput[];
+  /** Filled with what is to be started after the commit; left out where the dispatcher starts it. */
+  runs?: RunInput[];
 }
 
 export async function submit(sql: Sql, submitting: Submitting): Promise<Answer> {
@@ -85,7 +85,7 @@ export async function submit(sql: Sql, submitting: Submitting): Promise<Answer> 
       : await findDuplicate(sql, pipeline, { dedupeKey });
   if (!created) throw noRoom(room);
   if (created.created) room.left -= 1;
-  if (created.created && created.run) runs.push(created.run);
+  if (created.created && created.run) runs?.push(created.run);
   const head = await findSubmissionHead(sql, created.id);
   if (!created.created) return { status: 200, body: duplicateOf(caller, submission, head) };
   return { status: 202, body: { ...shownTo(caller, head), verdictMail: verdictMailOf(submission, sendsMail) } };

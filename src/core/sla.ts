@@ -60,6 +60,10 @@ export function reviewDueAt(since: Date): Date {
   return afterBusinessDays(since, SLA_TARGETS.review.typical);
 }
 
+export function isReviewOverdue({ since, now }: { since: Date; now: Date }): boolean {
+  return reviewDueAt(since) < now;
+}
+
 function figureOf(values: readonly number[], typical: number): SlaFigure {
   const sorted = [...values].sort((a, b) => a - b);
   return {

@@ -31,12 +31,18 @@ export async function listWaitingReviews(sql: Sql, ageMs: number, limit: number)
   return rows;
 }
 
-/** Of these submissions, those that wait for a person, and since when. */
-export async function findReviewStarts(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, Date>> {
-  const rows = await prepared<{ id: string; since: Date }>(
+/** Since when, and the time of the clock that it was written by: the difference is its age, whatever the time is here. */
+export interface ReviewStart {
+  since: Date;
+  now: Date;
+}
+
+/** Of these submissions, those that wait for a person. */
+export async function findReviewStarts(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, ReviewStart>> {
+  const rows = await prepared<ReviewStart & { id: string }>(
     sql,
-    `SELECT i.id, ${SINCE} AS since FROM items i WHERE i.id = ANY ($1::uuid[]) AND ${IN_REVIEW}`,
+    `SELECT i.id, ${SINCE} AS since, now() AS now FROM items i WHERE i.id = ANY ($1::uuid[]) AND ${IN_REVIEW}`,
     [ids],
   );
-  return new Map(rows.map(({ id, since }) => [id, since]));
+  return new Map(rows.map(({ id, since, now }) => [id, { since, now }]));
 }

@@ -52,7 +52,7 @@ export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Pr
     `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${STANDS} AND ${which} LIMIT $2) before)`;
   const { rows } = await sql.query<{ position: number }>(
     `SELECT LEAST($2, ${before('priority > i.priority')} + ${before('priority = i.priority AND id < i.id')})::int + 1 AS position
-     FROM items i WHERE i.id = $3 AND i.pipeline = 'submission' AND i.ended_at IS NULL AND i.parked_at IS NULL AND i.state = ANY ($1)`,
+     FROM (SELECT id, priority FROM items WHERE ${STANDS} AND id = $3) i`,
     [automaticStates(pipeline), QUEUE_CAP, id],
   );
   return rows[0]?.position ?? null;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ALICE, BOB, openApi, type TestApi, VIEWER, type Who } from './setup.js';
 
 let api: TestApi;
@@ -115,9 +115,11 @@ describe('POST /api/v1/submissions/bulk', () => {
   it('submits none of them when one can’t be stored, though no key was sent', async () => {
     const { pool } = api.database;
     await pool.query(`ALTER TABLE submissions ADD CONSTRAINT unlucky CHECK (repo_url NOT LIKE '%/unlucky')`);
+    onTestFinished(async () => {
+      await pool.query('ALTER TABLE submissions DROP CONSTRAINT unlucky');
+    });
     const before = await count();
     const response = await send([entryOf('lucky'), entryOf('unlucky')]);
-    await pool.query('ALTER TABLE submissions DROP CONSTRAINT unlucky');
     expect(response.statusCode).toBe(500);
     expect(await count()).toBe(before);
   });

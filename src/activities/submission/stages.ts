@@ -35,10 +35,10 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
         : { outcome: 'vendor', note: { org }, save: saveVendor(true) };
     },
 
-    fetch: (context) => fetched(deps, context),
+    fetch: (context) => fetchAndKeep(deps, context),
 
     async scanTier1({ item, signal, progress }) {
-      const { files } = await fetchedSkill(deps, item.id);
+      const { files } = await findFetchedSkill(deps, item.id);
       const result = await deps.scanner.scan(files, signal, (ahead) => {
         progress(ahead > 0 ? { waitsBehind: ahead } : { scanning: files.length });
       });
@@ -49,11 +49,11 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
     },
 
     async judgeTier2({ item, signal }) {
-      const skill = await fetchedSkill(deps, item.id);
+      const skill = await findFetchedSkill(deps, item.id);
       const key = judgementKey(deps.judge, skill.findings);
       const known = await deps.findJudgement(skill.contentHash, key);
       // One that an older version kept, and this one can't read, is judged anew.
-      const judgement = known && isWholeJudgement(known) ? known : await judged(deps.judge, skill, signal);
+      const judgement = known && isWholeJudgement(known) ? known : await askJudge(deps.judge, skill, signal);
       if ('declined' in judgement) return { outcome: 'unjudged', note: { reason: judgement.declined } };
       const { score, model } = judgement;
       const outcome = OUTCOMES[verdictOf(judgement)];
@@ -75,7 +75,7 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
         save: (transaction) => deps.publish(transaction, item.id, { tier: 'tier2', method: 'automatic' }),
       }),
 
-    fetchVendor: (context) => fetched(deps, context),
+    fetchVendor: (context) => fetchAndKeep(deps, context),
 
     publishVendor: ({ item }) =>
       Promise.resolve({
@@ -85,7 +85,7 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
   };
 }
 
-async function fetched(deps: SubmissionDeps, context: StageContext) {
+async function fetchAndKeep(deps: SubmissionDeps, context: StageContext) {
   const skill = await fetchSkill(deps, context);
   return {
     outcome: 'done' as const,
@@ -95,7 +95,7 @@ async function fetched(deps: SubmissionDeps, context: StageContext) {
 }
 
 /** A judge that can't judge this content gives no verdict, and is not asked again: a person is. */
-async function judged(
+async function askJudge(
   judge: Judge,
   skill: FetchedSkill,
   signal: AbortSignal,
@@ -117,7 +117,7 @@ async function fetchSkill(deps: SubmissionDeps, { item, signal, progress }: Stag
 type FetchedSkill = Skill & { findings: readonly Finding[] };
 
 /** What the stages before have left; a submission that comes here without it was not fetched. */
-async function fetchedSkill(deps: SubmissionDeps, id: string): Promise<FetchedSkill> {
+async function findFetchedSkill(deps: SubmissionDeps, id: string): Promise<FetchedSkill> {
   const { contentHash, commit, tier1 } = await deps.find(id);
   const files = contentHash === null ? null : await deps.findFiles(contentHash);
   if (contentHash === null || files === null) {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { isAppError } from '../../core/errors.js';
-import type { RunInput } from '../../core/run.js';
 import { inTransaction } from '../../db/client.js';
 import { type Answer, answerOnce } from '../../db/idempotency.js';
 import { lockRoom } from '../../db/submission-room.js';
@@ -105,7 +104,6 @@ async function submitAll(
   deps: SubmitDeps,
   { caller, entries }: { caller: Caller; entries: readonly Entry[] },
 ): Promise<Answer> {
-  const runs: RunInput[] = [];
   const results: (Outcome & { index: number })[] = entries.flatMap((entry) =>
     'errors' in entry ? [{ index: entry.index, result: 'refused', submission: null, errors: entry.errors }] : [],
   );
@@ -116,7 +114,7 @@ async function submitAll(
   if (!hasRole(caller, 'admin')) await lockRoom(sql, caller.sub);
   const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
   for (const { index, asked } of sound) {
-    const result = await submit(sql, { ...deps, pipeline, caller, asked, room, runs }).then(acceptedAs, refusedAs);
+    const result = await submit(sql, { ...deps, pipeline, caller, asked, room }).then(acceptedAs, refusedAs);
     results.push({ index, ...result });
   }
   results.sort((a, b) => a.index - b.index);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { reviewDueAt } from '../../core/sla.js';
-import { findReviewStarts } from '../../db/overdue-reviews.js';
+import { isReviewOverdue, SLA_TARGETS } from '../../core/sla.js';
+import { findReviewStarts, type ReviewStart } from '../../db/overdue-reviews.js';
 import {
   isExactSubmissionFilter,
   type ListedSubmission,
@@ -42,7 +42,9 @@ const Line = z.object({
   enteredAt: Time.describe('When it came to its present state'),
   endedAt: Time.nullable(),
   endReason: z.string().nullable(),
-  overdue: z.boolean().describe('It waits for a person, and has for more than five business days'),
+  overdue: z
+    .boolean()
+    .describe(`It waits for a person, and has for more than ${String(SLA_TARGETS.review.typical)} business days`),
 });
 
 const Answer = z.object({
@@ -91,11 +93,11 @@ function filterFor(caller: Caller, { state, owner, q }: SubmissionFilter): Submi
   return owner === undefined || owner === caller.sub ? { state, owner: caller.sub, q } : null;
 }
 
-function lineOf(listed: ListedSubmission, reviewSince: Date | undefined): z.output<typeof Line> {
+function lineOf(listed: ListedSubmission, review: ReviewStart | undefined): z.output<typeof Line> {
   const { createdAt, enteredAt, endedAt, ...line } = listed;
   return {
     ...line,
-    overdue: reviewSince !== undefined && reviewDueAt(reviewSince) < new Date(),
+    overdue: review !== undefined && isReviewOverdue(review),
     createdAt: createdAt.toISOString(),
     enteredAt: enteredAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { estimateOf } from '../../core/queue-estimate.js';
-import { listQueued, readThroughput } from '../../db/submission-queue.js';
+import { listQueued, QUEUE_CAP, readThroughput } from '../../db/submission-queue.js';
 import { callerOf } from '../access.js';
 import type { ApiDeps, App } from '../app.js';
 import { pipelineOf } from '../item-reader.js';
@@ -12,7 +12,10 @@ import { EstimateAnswer } from '../submission-schema.js';
 const SHOWN = 100;
 
 const Answer = z.object({
-  total: z.int().nullable().describe('Of the whole queue, as far as 10000; null: none of the caller’s is among them'),
+  total: z
+    .int()
+    .nullable()
+    .describe(`Of the whole queue, as far as ${String(QUEUE_CAP)}; null: none of the caller’s is among them`),
   positions: z
     .array(
       z.object({
