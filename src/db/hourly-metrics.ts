@@ -86,4 +86,5 @@ const ROLL_UP = `
     coalesce(c.by_class, '{}'), coalesce(round(m.duration_ms), 0)
   FROM unnest($1::text[]) AS known (name) LEFT JOIN moves m ON m.pipeline = name LEFT JOIN classes c ON c.pipeline = name
   ON CONFLICT (pipeline, hour) DO UPDATE SET received = excluded.received, finished = excluded.finished,
-    failed = excluded.failed, timed_out = excluded.timed_out, by_class = excluded.by_class, duration_ms = excluded.duration_ms`;
+    failed = excluded.failed, timed_out = excluded.timed_out, by_class = excluded.by_class, duration_ms = excluded.duration_ms,
+    computed_at = now()`;

@@ -168,20 +168,23 @@ export interface Totals {
   finished: number;
   failed: number;
   timedOut: number;
+  /** When the latest hour was added up; null: none was. */
+  asOf: Date | null;
 }
 
 /** Since the first day that is kept, from hours and days that were added up before. */
 export async function readTotals(sql: Sql, pipeline: Pipeline): Promise<Totals> {
   const { rows } = await sql.query<Totals>(
     `SELECT COALESCE(sum(received), 0)::int AS received, COALESCE(sum(finished), 0)::int AS finished,
-       COALESCE(sum(failed), 0)::int AS failed, COALESCE(sum(timed_out), 0)::int AS "timedOut"
+       COALESCE(sum(failed), 0)::int AS failed, COALESCE(sum(timed_out), 0)::int AS "timedOut",
+       (SELECT max(computed_at) FROM metrics_hourly WHERE pipeline = $1) AS "asOf"
      FROM (
        SELECT received, finished, failed, timed_out FROM metrics_hourly WHERE pipeline = $1
        UNION ALL SELECT received, finished, failed, timed_out FROM metrics_daily WHERE pipeline = $1
      ) kept`,
     [pipeline.name],
   );
-  return rows[0] ?? { received: 0, finished: 0, failed: 0, timedOut: 0 };
+  return rows[0] ?? { received: 0, finished: 0, failed: 0, timedOut: 0, asOf: null };
 }
 
 function automaticStates(pipeline: Pipeline): string[] {

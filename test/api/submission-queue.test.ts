@@ -40,7 +40,7 @@ describe('GET /api/v1/admin/queue/status', () => {
   it('of an empty queue is well, and unknown hours are not zeros', async () => {
     expect(await status()).toMatchObject({
       ...{ health: 'ok', why: [], paused: null, stuck: { items: [], capped: false } },
-      throughput: { totalReceived: 0, totalFinished: 0, totalFailed: 0, totalTimedOut: 0 },
+      throughput: { totalReceived: 0, totalFinished: 0, totalFailed: 0, totalTimedOut: 0, asOf: null },
       failedShelf: { count: 0, parked: 0, poison: 0, exhausted: 0, capped: false },
     });
     expect((await status()).recentHours.map(({ figures }) => figures)).toEqual(Array(24).fill(null));
@@ -48,16 +48,19 @@ describe('GET /api/v1/admin/queue/status', () => {
 
   it('shows hours with their timeouts and classes, and adds up all that are kept', async () => {
     await api.database.pool.query(
-      `INSERT INTO metrics_hourly (pipeline, hour, received, finished, failed, timed_out, by_class, duration_ms) VALUES
-         ('submission', date_trunc('hour', now()), 9, 4, 1, 2, '{"SCAN_TIMEOUT": 2, "LLM_ERROR": 1}', 5000),
-         ('canary', date_trunc('hour', now()), 99, 99, 99, 99, '{}', 0)`,
+      `INSERT INTO metrics_hourly (pipeline, hour, received, finished, failed, timed_out, by_class, duration_ms, computed_at) VALUES
+         ('submission', date_trunc('hour', now()), 9, 4, 1, 2, '{"SCAN_TIMEOUT": 2, "LLM_ERROR": 1}', 5000, '2026-11-16T12:00:30Z'),
+         ('canary', date_trunc('hour', now()), 99, 99, 99, 99, '{}', 0, now())`,
     );
     await api.database.pool.query(
       `INSERT INTO metrics_daily (pipeline, day, received, finished, failed, timed_out, by_class)
        VALUES ('submission', now() - interval '9 days', 100, 90, 10, 5, '{}')`,
     );
     const { throughput, recentHours } = await status();
-    expect(throughput).toEqual({ totalReceived: 109, totalFinished: 94, totalFailed: 11, totalTimedOut: 7 });
+    expect(throughput).toEqual({
+      ...{ totalReceived: 109, totalFinished: 94, totalFailed: 11, totalTimedOut: 7 },
+      asOf: '2026-11-16T12:00:30.000Z',
+    });
     expect(recentHours[0]?.figures).toEqual({
       ...{ received: 9, finished: 4, failed: 1, timedOut: 2, averageDurationMs: 1_000 },
       byClass: { SCAN_TIMEOUT: 2, LLM_ERROR: 1 },

@@ -59,6 +59,16 @@ async function endedAgo(minutesAgo: number, tookMs: number, visit = 1): Promise<
 }
 
 describe('the roll-up of an hour', () => {
+  it('says when it was computed, and anew when it is computed anew', async () => {
+    await rollUp();
+    await spine.pool.query(`UPDATE metrics_hourly SET computed_at = now() - interval '1 day'`);
+    await rollUp();
+    const { rows } = await spine.pool.query<{ isNew: boolean }>(
+      `SELECT max(computed_at) > now() - interval '1 hour' AS "isNew" FROM metrics_hourly`,
+    );
+    expect(rows).toEqual([{ isNew: true }]);
+  });
+
   it('counts what came, what ended and how, and what failed by class', async () => {
     const hand = byHand(spine.pool, straight);
     const [done, failed, crashed, paused] = [

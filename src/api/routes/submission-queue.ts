@@ -45,7 +45,10 @@ const Status = z.object({
   waiting: z.int().describe(`In line or at work, counted up to ${String(QUEUE_CAP)}`),
   workers: z.int().nullable().describe('How many ask for work; null: not known'),
   throughput: z
-    .object({ totalReceived: z.int(), totalFinished: z.int(), totalFailed: z.int(), totalTimedOut: z.int() })
+    .object({
+      ...{ totalReceived: z.int(), totalFinished: z.int(), totalFailed: z.int(), totalTimedOut: z.int() },
+      asOf: Time.nullable().describe('When they were added up, as the hours are: once a minute; null: not yet'),
+    })
     .describe('Since the first day that is kept'),
   recentHours: z
     .array(z.object({ hour: Time, figures: HourFigures.nullable() }))
@@ -153,6 +156,7 @@ async function statusOf(deps: Deps): Promise<z.output<typeof Status>> {
       totalFinished: totals.finished,
       totalFailed: totals.failed,
       totalTimedOut: totals.timedOut,
+      asOf: totals.asOf?.toISOString() ?? null,
     },
     recentHours: hoursBack(new Date(), HOURS).map((hour) => ({
       hour,
