@@ -101,6 +101,16 @@ const HANDLER_TIMEOUT_MS = 60_000;
 /** A connection that says nothing for this long is closed. */
 const CONNECTION_TIMEOUT_MS = 120_000;
 
+/** Clients that name JSON in every request send no body with a DELETE: where a route takes none, that is none. */
+function allowEmptyJson(app: App): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
+    if (body === '' && request.routeOptions.schema?.body === undefined) done(null, undefined);
+    else void parse(request, body, done);
+  });
+}
+
 /** Builds the whole API; listening is up to the caller. */
 export async function buildApp(deps: ApiDeps): Promise<App> {
   const { settings, metrics } = deps;
@@ -124,6 +134,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   app.setSerializerCompiler(serializerCompiler);
   // JSON is all there is: what is sent as text is refused, not taken for a string.
   app.removeContentTypeParser('text/plain');
+  allowEmptyJson(app);
   addErrorHandler(app);
   addNotFoundHandler(app);
 

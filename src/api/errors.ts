@@ -3,6 +3,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { AppError, CODES, type ErrorCode, type FieldError, isAppError, KINDS } from '../core/errors.js';
 import { databaseFaultOf } from '../db/database-fault.js';
 import type { App } from './app.js';
+import { faultOf, type Issue } from './invalid-field.js';
 import { type Problem, PROBLEM_TYPE } from './problem.js';
 
 /** Seconds after which it is worth asking again: a lock is short, a database takes a while to start. */
@@ -96,7 +97,7 @@ function appErrorOf(error: unknown): AppError {
 const FIELDS_NAMED = 20;
 
 interface Validation {
-  validation: { instancePath: string; message?: string; params: Record<string, unknown> }[];
+  validation: (Issue & { instancePath: string })[];
   validationContext?: string | undefined;
 }
 
@@ -105,11 +106,16 @@ function invalidFields({ validation, validationContext }: Validation): AppError 
     const path = issue.instancePath.split('/').filter((part) => part !== '');
     const unknown = Array.isArray(issue.params['keys']) ? issue.params['keys'].map(String) : [];
     if (unknown.length > 0) return unknown.map((key) => ({ path: [...path, key].join('.'), message: 'unknown field' }));
-    return [{ path: path.join('.') || (validationContext ?? 'body'), message: issue.message ?? 'not valid' }];
+    return [{ path: path.join('.') || (validationContext ?? 'body'), message: faultOf(issue) }];
   });
   const named = fields.slice(0, FIELDS_NAMED);
-  const detail = named.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  const detail = named.map(sentenceOf).join('; ');
   return new AppError('invalid_input', detail, { errors: named });
+}
+
+/** A fault is worded to follow the field's name, or stands by itself. */
+function sentenceOf({ path, message }: FieldError): string {
+  return /^(?:is|must) /.test(message) ? `${path} ${message}` : `${path}: ${message}`;
 }
 
 function codeOf(error: unknown): string {

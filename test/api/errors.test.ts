@@ -731,6 +731,15 @@ describe('a client that errs is told what and where', () => {
     expect(bad.headers['www-authenticate']).toBe('Bearer realm="unstuck", error="invalid_token"');
   });
 
+  it.each([
+    [{}, 'reason is missing; it must be text'],
+    [{ reason: 7 }, 'reason must be text, not a number'],
+    [[], 'body must be an object, not a list'],
+  ])('says in our own words what is wrong with %j', async (payload, detail) => {
+    const response = await api.call(pipelineAction('pause', payload)());
+    expect(response.json()).toMatchObject({ detail });
+  });
+
   it('says the same of an item that is not yours and of one that never was', async () => {
     const unknown = randomUUID();
     const foreign = await api.call({ url: `/api/v1/items/${busy}`, as: BOB });

@@ -55,6 +55,16 @@ describe('GET /api/v1/submissions', () => {
     expect(await walked('owner=bob&sort=oldest', BOB)).toEqual(ids.filter((_, n) => n % 3 === 0));
   });
 
+  it('refuses a state that there is not, and names those there are', async () => {
+    const refused = await api.call({ url: '/api/v1/submissions?state=FOO', as: ALICE });
+    expect(refused.statusCode).toBe(400);
+    expect(refused.json()).toMatchObject({
+      code: 'invalid_input',
+      detail: expect.stringMatching(/^state must be one of RECEIVED, .*PUBLISHED/) as string,
+      errors: [{ path: 'state' }],
+    });
+  });
+
   it('takes states, owners and parts of a name or an address', async () => {
     expect((await page('state=PUBLISHED')).submissions).toHaveLength(4);
     expect(await walked('state=PUBLISHED&owner=bob&sort=oldest', ADMIN)).toEqual([ids[0], ids[3]]);

@@ -54,6 +54,12 @@ async function register(worker: string): Promise<void> {
 }
 
 describe('GET /api/v1/submissions/positions', () => {
+  it('refuses what it would not heed', async () => {
+    const refused = await api.call({ url: '/api/v1/submissions/positions?ids=x', as: ALICE });
+    expect(refused.statusCode).toBe(400);
+    expect(refused.json()).toMatchObject({ code: 'invalid_input', errors: [{ path: 'ids' }] });
+  });
+
   it('counts from 1 over priority, then age, and leaves out what stands in no line', async () => {
     const { pool } = api.database;
     await makeSubmission(pool, { name: 'found', priority: -10 });

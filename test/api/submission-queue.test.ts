@@ -193,7 +193,9 @@ describe('POST and DELETE /api/v1/admin/queue/pause', () => {
     ]);
     expect(Math.round((await lastsMs()) / 60_000)).toBe(60);
 
-    const resume = () => api.call({ method: 'DELETE', url: PAUSE, as: ADMIN });
+    // As clients do that name JSON in every request.
+    const headers = { 'content-type': 'application/json' };
+    const resume = () => api.call({ method: 'DELETE', url: PAUSE, as: ADMIN, headers, payload: '' });
     expect((await resume()).json()).toEqual({ paused: null });
     expect((await status()).paused).toBeNull();
     expect((await resume()).statusCode).toBe(409);

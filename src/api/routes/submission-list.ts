@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { AppError } from '../../core/errors.js';
+import type { Pipeline } from '../../core/pipeline.js';
 import { isReviewOverdue, SLA_TARGETS } from '../../core/sla.js';
 import { findReviewStarts, type ReviewStart } from '../../db/overdue-reviews.js';
 import {
@@ -11,6 +13,7 @@ import { callerOf } from '../access.js';
 import type { ApiDeps, App } from '../app.js';
 import type { Caller } from '../auth.js';
 import { cursorOf, positionIn } from '../cursor.js';
+import { pipelineOf } from '../item-reader.js';
 import { hasRole, OPERATORS } from '../permissions.js';
 import { problems } from '../problem.js';
 import { text } from '../text.js';
@@ -55,7 +58,8 @@ const Answer = z.object({
     .describe('Where to go on. A page may be short, or empty, and yet have one: the work for one request is bounded'),
 });
 
-export function addSubmissionListRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>): void {
+export function addSubmissionListRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'pipelines'>): void {
+  const { pool } = deps;
   app.get(
     '/api/v1/submissions',
     {
@@ -68,6 +72,7 @@ export function addSubmissionListRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>
     },
     async (request) => {
       const { cursor, limit, ...asked } = request.query;
+      assertState(asked.state, pipelineOf(deps, 'submission'));
       const behind = positionIn(cursor, asked, isUuid);
       const filter = filterFor(callerOf(request), asked);
       if (!filter) return { submissions: [], nextCursor: null };
@@ -85,6 +90,12 @@ export function addSubmissionListRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>
       return { submissions: lines, nextCursor: position ? cursorOf(position, asked) : null };
     },
   );
+}
+
+function assertState(state: string | undefined, { states }: Pipeline): void {
+  if (state === undefined || Object.hasOwn(states, state)) return;
+  const message = `must be one of ${Object.keys(states).join(', ')}`;
+  throw new AppError('invalid_input', `state ${message}`, { errors: [{ path: 'state', message }] });
 }
 
 /** Null: nothing can fit. */

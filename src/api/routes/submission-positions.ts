@@ -38,6 +38,7 @@ export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool'
       schema: {
         tags: ['submissions'],
         summary: 'Where submissions stand in the queue, and how long that may take',
+        querystring: z.strictObject({}),
         response: { 200: Answer, ...problems(409) },
       },
     },
