@@ -144,8 +144,8 @@ describe('a skill that is on its way', () => {
     for (const who of [ALICE, ADMIN]) {
       const answer = (await send(who, payload)).json<{ statusUrl: string; nextAction: string }>();
       expect(answer).toMatchObject({ id, duplicate: true, ref: null, skillPath: 'skills/tidy' });
-      expect(answer.nextAction).toMatch(
-        new RegExp(`as ${id}; submit again when it has ended, if it is not what you want\\.$`),
+      expect(answer.nextAction).toBe(
+        `It is on its way as ${id} (POST /api/v1/items/${id}/cancel cancels it); submit again when it has ended, if it is not what you want.`,
       );
       expect((await api.call({ url: answer.statusUrl })).statusCode).toBe(200);
     }
