@@ -57,7 +57,8 @@ export function createFront(token: string, sendsShedAgain: boolean): Front {
       const answer = await send(target, { method: 'GET', path: '/health/ready', headers: {} }).catch(() => null);
       const isReady = answer?.status === 200;
       // Whoever stands in front learns it late: at least one that is on its way meets an API that leaves.
-      if (target.isReady && !isReady) await askAt(target, { method: 'GET', path: '/api/v1/items?limit=1', headers: {} });
+      if (target.isReady && !isReady)
+        await askAt(target, { method: 'GET', path: '/api/v1/items?limit=1', headers: {} });
       target.isReady = isReady;
       await delay(ASK_EVERY_MS);
     }
