@@ -12,6 +12,7 @@ const named = [...page.matchAll(NAMED)].map(([, file = '', title = '']) => ({ fi
 
 /** The rows of all tables that name a proof. */
 const rows = page
+  .slice(page.indexOf('\n## What is promised'))
   .split('\n### ')
   .slice(1)
   .flatMap((section) =>
