@@ -207,7 +207,7 @@ export function retrying(
 }
 
 export function engineUnreachable(item: ItemFacts, now: Date): Diagnosis {
-  const unknown = item.started ? 'nobody knows what its run does' : 'it cannot be started';
+  const unknown = item.started ? 'nobody knows what its run does' : 'nobody knows whether it was started';
   return {
     reason: 'engine_unreachable',
     sentence: `Temporal does not answer, so ${unknown}; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,

@@ -138,7 +138,7 @@ const cases: Case[] = [
     name: 'not started while Temporal is away',
     given: { item: { started: false, startTries: 2, startAfter: ago(1), beatAt: ago(10) }, engine: 'unknown' },
     reason: 'engine_unreachable',
-    says: 'Temporal does not answer, so it cannot be started; its last sign of life was 10 s ago.',
+    says: 'Temporal does not answer, so nobody knows whether it was started; its last sign of life was 10 s ago.',
     next: 'It goes on when Temporal is back.',
     at: null,
   },

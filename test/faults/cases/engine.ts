@@ -28,8 +28,9 @@ function unreachable(how: 'cut' | 'stall', name: string): FaultCase {
       await until('health is well again', async () => (await admin.get('/health/ready')).body['status'] === 'ok');
     },
     expects: {
+      // It was submitted under the fault.
       sentence:
-        /^Temporal does not answer, so nobody knows what its run does; its last sign of life was [\d.]+ s ago\.$/,
+        /^Temporal does not answer, so nobody knows whether it was started; its last sign of life was [\d.]+ s ago\.$/,
       evidence: { state: 'FIRST', beatAt: /Z$/ },
       nextAction: 'It goes on when Temporal is back.',
       nextAt: 'none',
