@@ -92,11 +92,16 @@ const names = new Map<string, string>();
  *  server's memory: what comes after this many is parsed each time. */
 const MAX_PREPARED = 500;
 
+interface Prepared {
+  name: string | undefined;
+  text: string;
+  values: readonly unknown[];
+}
+
 /** Runs a statement of the hot path as a prepared one: parsed and planned once a connection. */
 export async function prepared<Row extends object>(sql: Sql, text: string, values: readonly unknown[]): Promise<Row[]> {
-  const name = nameOf(text);
-  const queryable = sql as unknown as { query(config: pg.QueryConfig): Promise<{ rows: Row[] }> };
-  const { rows } = await queryable.query({ ...(name && { name }), text, values: [...values] });
+  const queryable = sql as unknown as { query(config: Prepared): Promise<{ rows: Row[] }> };
+  const { rows } = await queryable.query({ name: nameOf(text), text, values });
   return rows;
 }
 

@@ -87,11 +87,14 @@ async function saveBehindGuard(transaction: Sql, claimed: Claimed, save: Stateme
   const p = new Parameters();
   const [itemId, visit, stage, unit] = taskKey(claimed).map((each) => p.add(each));
   await transaction.query(
-    `WITH guard AS (SELECT * FROM tasks WHERE item_id = ${itemId} AND visit = ${visit} AND stage = ${stage} AND unit = ${unit}),
+    `WITH guard AS (SELECT ${GUARD} FROM tasks t WHERE item_id = ${itemId} AND visit = ${visit} AND stage = ${stage} AND unit = ${unit}),
        saved AS (${p.embed(drawnFrom('guard', save))}) SELECT 1`,
     p.values,
   );
 }
+
+/** What a save may draw from: the task that it belongs to. */
+const GUARD = 't.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at';
 
 /** In words that match no partial index, for the reason of IS_LIVE. */
 const IS_RUNNING = `t.status || '' = 'running'`;
@@ -111,12 +114,12 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
       UPDATE tasks t SET ${taskAssignments(plan, p)} FROM item
       WHERE t.item_id = ${id} AND t.visit = ${visit} AND t.stage = ${p.add(claimed.stage)} AND t.unit = ${p.add(claimed.unit)}
         AND t.fence = ${p.add(claimed.fence)} AND ${IS_RUNNING}
-      RETURNING t.*
+      RETURNING ${GUARD}
     )`,
     `ended AS (
       INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
       SELECT item_id, ${p.add(pipeline.name)}, visit, stage, unit, attempt, fence, worker, started_at, ${p.add(plan.result)},
-        ${p.add(plan.error?.class ?? null)}::text, ${p.add(plan.error?.message ?? null)}::text FROM guard
+        ${p.orNull(plan.error?.class)}::text, ${p.orNull(plan.error?.message)}::text FROM guard
     )`,
   ];
   if (plan.save && typeof plan.save !== 'function') parts.push(`saved AS (${p.embed(drawnFrom('guard', plan.save))})`);
@@ -151,7 +154,7 @@ function taskAssignments(plan: Plan, p: Parameters): string {
   const all = [
     `status = ${p.add(plan.status)}`,
     `outcome = ${p.add(plan.outcome)}`,
-    `note = ${p.add(plan.note ? storableJson(plan.note) : null)}::jsonb`,
+    `note = ${p.orNull(plan.note && storableJson(plan.note))}::jsonb`,
     'token = NULL',
     'suspect = false',
   ];

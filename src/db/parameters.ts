@@ -9,6 +9,11 @@ export class Parameters {
     return `$${String(this.values.length)}`;
   }
 
+  /** What is mostly not there is written into the text: a parameter less to send and to read for each. */
+  orNull(value: unknown): string {
+    return value === null || value === undefined ? 'NULL' : this.add(value);
+  }
+
   /** A statement written on its own becomes part of this one: its placeholders move up behind those already there. */
   embed(statement: Statement): string {
     const offset = this.values.length;

@@ -58,7 +58,7 @@ export async function recordGivenBack(
   if (before.status !== 'waiting' || !before.recovering) return;
   await transaction.query(
     `WITH attempt AS (
-       UPDATE attempts SET result = 'given_back' WHERE result = 'superseded' AND fence = $8 AND id = (
+       UPDATE attempts SET result = 'given_back' WHERE item_id = $1 AND result = 'superseded' AND fence = $8 AND id = (
          SELECT max(id) FROM attempts WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4)
        RETURNING ended_at
      ), task AS (

@@ -130,9 +130,9 @@ function keepsError(via: Via): boolean {
 
 function errorOf({ error }: Move, p: Parameters): string[] {
   return [
-    `error_class = ${p.add(error?.class ?? null)}`,
-    `error_message = ${p.add(error ? storableText(error.message) : null)}`,
-    `error_stage = ${p.add(error?.stage ?? null)}`,
+    `error_class = ${p.orNull(error?.class)}`,
+    `error_message = ${p.orNull(error && storableText(error.message))}`,
+    `error_stage = ${p.orNull(error?.stage)}`,
   ];
 }
 
@@ -161,8 +161,7 @@ function wakes(): string {
 const NOT_PAUSED = ['paused_until = NULL', 'pause_reason = NULL'];
 
 function endingOf(move: Move, p: Parameters): string[] {
-  const reason = p.add(move.reason ?? null);
-  return ['ended_at = now()', `end_reason = ${reason}`, 'start_after = NULL', ...NOT_PAUSED];
+  return ['ended_at = now()', `end_reason = ${p.orNull(move.reason)}`, 'start_after = NULL', ...NOT_PAUSED];
 }
 
 function beginsVisit(via: Via): boolean {
