@@ -5,7 +5,7 @@ import type { Schedules, ScheduleStatus } from '../ports/schedules.js';
 import { CALL_LIMIT_MS, unlessAway } from './engine.js';
 
 /** To describe a schedule, Temporal asks the schedule's own workflow, which on a busy server answers after seconds. */
-const DESCRIBE_LIMIT_MS = 10_000;
+export const DESCRIBE_LIMIT_MS = 10_000;
 
 export function createTemporalSchedules(client: Client, rows: readonly ScheduleRow[]): Schedules {
   return {

@@ -7,7 +7,7 @@ import { livingPollers } from '../../core/living-pollers.js';
 import { schedulesOf } from '../../core/schedules.js';
 import { findPresence } from '../../db/worker-presence.js';
 import { PIPELINES } from '../../pipelines/registry.js';
-import { createTemporalSchedules } from '../../temporal/schedules.js';
+import { createTemporalSchedules, DESCRIBE_LIMIT_MS } from '../../temporal/schedules.js';
 import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
 import { taskQueueOf } from '../../temporal/task-queues.js';
 import { pipelinesOf } from '../pipelines.js';
@@ -29,7 +29,7 @@ export const temporalChecks: readonly Check[] = [
   { name: TEMPORAL, run: checkReachable },
   { name: 'temporal clock', needs: TEMPORAL, run: checkClock },
   { name: 'search attribute', needs: TEMPORAL, run: checkSearchAttribute },
-  { name: 'schedules', needs: TEMPORAL, run: checkSchedules },
+  { name: 'schedules', needs: TEMPORAL, limitMs: DESCRIBE_LIMIT_MS, run: checkSchedules },
   ...Object.keys(PIPELINES).map((name): Check => ({
     name: `pipeline ${name}`,
     needs: TEMPORAL,

@@ -24,6 +24,14 @@ describe('the checks of the doctor', () => {
     ]);
   });
 
+  it('are waited for as long as they say themselves', async () => {
+    const slow: Check = { ...check('slow', () => new Promise(() => undefined)), limitMs: 10 };
+
+    expect(await runChecks([slow], NOBODY, 60_000)).toMatchObject([
+      { level: 'problem', says: 'Could not be checked: no answer within 10 ms.' },
+    ]);
+  });
+
   it('are not made where what they need has a problem, and say whose', async () => {
     const checks = [
       check('database', () => problem('It is away.', 'Start it.')),
