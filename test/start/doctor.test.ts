@@ -4,7 +4,7 @@ import { createTestDatabase, onServer, urlOfDatabase } from '../support/postgres
 import { createNamespace, settingsOf, startParts } from './parts.js';
 import { runChild } from './run-child.js';
 
-/** The doctor waits up to five seconds for what does not answer, and a busy machine starts it slowly. */
+/** The doctor waits for seconds for what does not answer, and a busy machine starts it slowly. */
 const TIMEOUT_MS = 90_000;
 
 interface Report {

@@ -28,7 +28,7 @@ export interface Check {
 
 export type NamedFinding = { name: string } & Finding;
 
-/** What is up answers in milliseconds; nobody waits longer than this for a doctor's single look. */
+/** What is up answers in milliseconds; nobody waits longer than this for a look that names no limit of its own. */
 const CHECK_LIMIT_MS = 5_000;
 
 /** Runs every check, each for itself: one that fails or hangs is a finding and keeps no other from being made. */
