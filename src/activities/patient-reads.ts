@@ -1,11 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sql } from '../ports/sql.js';
-import { patiently, withoutEnd } from './patience.js';
+import { type GiveUp, patiently, withoutEnd } from './patience.js';
 
 /** The reads of one attempt. */
-export interface Reading {
-  /** No longer wanted. */
-  signal: AbortSignal;
+export interface Reading extends GiveUp {
   /** Reads that have not been answered yet. */
   pending: number;
 }
@@ -25,7 +23,7 @@ export function patientReads(sql: Sql): Sql {
       const reading = attempts.getStore();
       if (reading) reading.pending += 1;
       try {
-        return await patiently(() => sql.query(...query), withoutEnd(), reading?.signal);
+        return await patiently(() => sql.query(...query), withoutEnd(), reading);
       } finally {
         if (reading) reading.pending -= 1;
       }

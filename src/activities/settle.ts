@@ -9,7 +9,7 @@ import { commitAttempt, type Committed, type Ending } from '../db/commit.js';
 import { recordRefusal, rereadAttempt } from '../db/reread.js';
 import { isTransient } from '../db/transient.js';
 import { errorEnding } from './ending.js';
-import { patiently, withoutEnd } from './patience.js';
+import { type GiveUp, patiently, withoutEnd } from './patience.js';
 import type { Settled } from './watch.js';
 
 interface SettleDeps {
@@ -17,7 +17,7 @@ interface SettleDeps {
   pipeline: Pipeline;
   logger: Logger;
   /** No more waiting for the database. */
-  released: AbortSignal;
+  released: GiveUp;
 }
 
 /** So often the database answered in between and the same save still broke its connection or its time limit: the save is

@@ -76,13 +76,11 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
   };
   const beats = startBeats(input);
   try {
-    const claim = await patiently(
-      () => claimTask(deps.pool, deps.pipeline, attempt),
-      undefined,
-      Context.current().cancellationSignal,
-    );
+    const claim = await patiently(() => claimTask(deps.pool, deps.pipeline, attempt), undefined, {
+      signal: Context.current().cancellationSignal,
+    });
     return claim.answer === 'run'
-      ? await attemptStage({ ...deps, beats }, stage, input, claim.claimed)
+      ? await attemptStage(deps, stage, { beats, input, claimed: claim.claimed })
       : answerOf(claim, input, info.isLocal);
   } finally {
     beats.stop();
@@ -103,18 +101,20 @@ function answerOf(claim: Exclude<Claim, { answer: 'run' }>, input: StageInput, i
   }
 }
 
-async function attemptStage(
-  deps: RunnerDeps & { beats: Beats },
-  stage: AnyStage,
-  input: StageInput,
-  claimed: Claimed,
-): Promise<Step> {
+interface Taken {
+  beats: Beats;
+  input: StageInput;
+  claimed: Claimed;
+}
+
+async function attemptStage(deps: RunnerDeps, stage: AnyStage, { beats, input, claimed }: Taken): Promise<Step> {
+  const { pool, pipeline } = deps;
   const logger = deps.logger.child({ item: claimed.itemId, stage: claimed.stage, unit: claimed.unit || undefined });
-  const watch = watchStage({ ...deps, logger }, input, claimed);
+  const watch = watchStage({ pool, pipeline, logger, beats }, input, claimed);
   try {
     const settled = await watch.run(stage);
-    const ending = endingOf(deps.pipeline, claimed, settled);
-    return await commitEnding({ ...deps, logger, released: watch.released }, claimed, ending, settled);
+    const ending = endingOf(pipeline, claimed, settled);
+    return await commitEnding({ pool, pipeline, logger, released: watch.released }, claimed, ending, settled);
   } finally {
     watch.stop();
   }

@@ -12,6 +12,8 @@ import { beatTask, keepCheckpoint } from '../db/beat.js';
 import { isTransient } from '../db/transient.js';
 import { BEAT_MS, type Beats } from './beats.js';
 import type { AnyStage, Json, JsonObject, StageContext, StageResult } from '../ports/stage.js';
+import { LateSignal } from './late-signal.js';
+import type { GiveUp } from './patience.js';
 import { type Reading, readingFor } from './patient-reads.js';
 
 /** The worker shuts down, the run was cancelled, or Temporal was away for too long and has given the attempt up. */
@@ -44,7 +46,7 @@ const ROW_BEATS_PER_TIMEOUT = 2;
 export interface Watch {
   run(stage: AnyStage): Promise<Settled>;
   /** Aborted when the worker shuts down or the run was cancelled: what is not written by then is not waited for. */
-  released: AbortSignal;
+  released: GiveUp;
   stop(): void;
 }
 
@@ -53,8 +55,8 @@ export interface Watch {
 export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed): Watch {
   const context = Context.current();
   const { row } = stageOf(deps.pipeline, claimed.stage);
-  const controller = new AbortController();
-  const released = new AbortController();
+  const halt = new LateSignal();
+  const released = new LateSignal();
   const timers: NodeJS.Timeout[] = [];
   let isOver = false;
   let report: JsonObject | null = null;
@@ -66,7 +68,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
 
   function abort(settled: Settled): void {
     settle(settled);
-    controller.abort(settled.as === 'error' ? settled.error : new Error(settled.as));
+    halt.abort(settled.as === 'error' ? settled.error : new Error(settled.as));
   }
   function abortSilent(): void {
     abort({
@@ -93,7 +95,12 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     }
   }
 
-  const reading = { signal: controller.signal, pending: 0 };
+  const reading: Reading = {
+    pending: 0,
+    get signal() {
+      return halt.signal;
+    },
+  };
   timers.push(
     setTimeout(() => {
       abort({ as: 'error', error: timeoutOf(claimed.stage, row.within, reading) });
@@ -113,7 +120,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
 
   return {
     run: (stage) => Promise.race([runStage(stage), stopped]),
-    released: released.signal,
+    released,
     stop() {
       isOver = true;
       clearTimeout(silence);
@@ -142,7 +149,9 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
         unit: claimed.unit,
         attempt: claimed.attempt,
         checkpoint: (claimed.checkpoint ?? null) as Json,
-        signal: controller.signal,
+        get signal() {
+          return halt.signal;
+        },
         progress(latest) {
           report = latest;
           deps.beats.report(latest);
@@ -153,7 +162,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
       return { as: 'result', result: await readingFor(reading, () => stage(context)) };
     } catch (error) {
       // An aborted stage throws too; what counts then is why it was aborted.
-      if (controller.signal.aborted) return stopped;
+      if (halt.aborted) return stopped;
       return { as: 'error', error: error instanceof Error ? error : new Error(String(error)) };
     }
   }

@@ -116,8 +116,9 @@ function localActivity(run: RunRef, step: StageStep): Promise<Step> {
 function call(stages: StageActivities, run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
   const stage = stages[step.stage];
   if (!stage) throw new TypeError(`no activity ${step.stage}`);
+  const { pipeline, itemId, epoch } = run;
   const { visit, state, withinMs, beatsMs } = step;
-  return stage({ ...run, visit, state, stage: step.stage, unit, withinMs, beatsMs });
+  return stage({ pipeline, itemId, epoch, visit, state, stage: step.stage, unit, withinMs, beatsMs });
 }
 
 /** Runs a window of units, `width` at once. A unit that answers anything but `next` (the item is elsewhere, or held) stops

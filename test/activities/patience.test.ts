@@ -50,7 +50,7 @@ describe('a patient call', () => {
         return call();
       },
       endless(),
-      giveUp.signal,
+      giveUp,
     );
 
     await expect(answer).rejects.toThrow('ECONNREFUSED');
@@ -60,7 +60,7 @@ describe('a patient call', () => {
   it('is not kept by a long wait when it is told to give up', async () => {
     const { call } = failing(Infinity);
     const giveUp = new AbortController();
-    const answer = patiently(call, [600_000], giveUp.signal);
+    const answer = patiently(call, [600_000], giveUp);
     giveUp.abort();
 
     await expect(answer).rejects.toThrow('ECONNREFUSED');

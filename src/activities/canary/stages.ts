@@ -93,17 +93,16 @@ async function act({ self, isLive }: CanaryDeps, fault: Fault | undefined, conte
 
 /** Goes on from where an earlier attempt left off, as far as that was kept. */
 async function waitFor(ms: number, context: StageContext): Promise<void> {
-  const { signal, progress } = context;
   let keptMs = keptBefore(context);
   const until = performance.now() + ms - keptMs;
   for (let left = ms - keptMs; left > 0; left = until - performance.now()) {
     const doneMs = Math.round(ms - left);
-    progress({ doneMs, ofMs: ms });
+    context.progress({ doneMs, ofMs: ms });
     if (doneMs - keptMs >= KEEP_MS) {
       keptMs = doneMs;
       keep(context, doneMs);
     }
-    await delay(Math.min(left, PROGRESS_MS), undefined, { signal });
+    await delay(Math.min(left, PROGRESS_MS), undefined, { signal: context.signal });
   }
 }
 

@@ -1,0 +1,25 @@
+/** An abort controller whose signal is made when somebody first asks for it. Most attempts end before anybody does, and a signal
+ *  costs more than the rest of what watches them. */
+export class LateSignal {
+  #controller: AbortController | undefined;
+  #aborted: { reason: unknown } | undefined;
+
+  get aborted(): boolean {
+    return this.#aborted !== undefined;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** The first reason counts. */
+  abort(reason?: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = { reason };
+    this.#controller?.abort(reason);
+  }
+}
