@@ -15,17 +15,41 @@ export class Parameters {
   }
 
   /** A statement written on its own becomes part of this one: its placeholders move up behind those already there. */
-  embed(statement: Statement): string {
+  embed({ text, values }: Statement): string {
     const offset = this.values.length;
-    this.values.push(...statement.values);
-    return statement.text.replace(/\$(\d+)/g, (_, n: string) => `$${String(Number(n) + offset)}`);
+    this.values.push(...values);
+    return piecesOf(text)
+      .map((piece) => (typeof piece === 'string' ? piece : `$${String(piece + offset)}`))
+      .join('');
   }
 }
 
+/** A statement's text cut at its placeholders, which are numbers here. */
+const piecesOf = keptByText((text) => text.split(/\$(\d+)/).map((piece, at) => (at % 2 === 0 ? piece : Number(piece))));
+
 /** A statement that draws its rows from elsewhere would write them also where nothing else is written. */
 export function drawnFrom(source: 'guard' | 'item', statement: Statement): Statement {
-  if (new RegExp(`\\bFROM\\b.*\\b${source}\\b`, 'is').test(statement.text)) return statement;
+  if (sourcesOf(statement.text).includes(source)) return statement;
   throw new RangeError(`a statement must draw its rows FROM ${source}: ${statement.text}`);
+}
+
+const sourcesOf = keptByText((text) =>
+  (['guard', 'item'] as const).filter((source) => new RegExp(`\\bFROM\\b.*\\b${source}\\b`, 'is').test(text)),
+);
+
+/** Texts whose derivatives are kept: many times as many as there are stages. One that is made anew each time gains nothing. */
+const MAX_KEPT = 500;
+
+/** A stage writes the same text every time. */
+function keptByText<T>(derive: (text: string) => T): (text: string) => T {
+  const kept = new Map<string, T>();
+  return (text) => {
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const derived = derive(text);
+    if (kept.size < MAX_KEPT) kept.set(text, derived);
+    return derived;
+  };
 }
 
 /** Postgres stores no NUL and no half of a surrogate pair. What people send may hold both, and an error whose text can't be
