@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Json, JsonObject } from '../ports/stage.js';
 import { type Claimed, taskKey } from './attempt.js';
-import { prepared } from './client.js';
+import { prepared, WITHOUT_WAITING } from './client.js';
 import { storableJson } from './parameters.js';
 
 /** Writes a sign of life and the latest progress. False: the attempt has been superseded and should stop.
@@ -12,6 +12,7 @@ export async function beatTask(pool: pg.Pool, claimed: Claimed, progress: JsonOb
     claimed.state,
     claimed.epoch,
     claimed.fence,
+    claimed.claimId,
     progress ? storableJson(progress) : null,
   ]);
   return rows.length > 0;
@@ -24,25 +25,27 @@ export async function keepCheckpoint(pool: pg.Pool, claimed: Claimed, checkpoint
     claimed.state,
     claimed.epoch,
     claimed.fence,
+    claimed.claimId,
     storableJson(checkpoint),
   ]);
   return rows.length > 0;
 }
 
-/** An attempt that was superseded must not make its item look alive. */
-const IS_MINE = `EXISTS (
-      SELECT 1 FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 AND fence = $7 AND status = 'running')`;
+const IS_MINE = `t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.claim_id = $8 AND t.status = 'running'`;
 
+/** The next beat makes up for one that is lost, and the stage itself for a lost checkpoint. */
 const BEAT_TASK = `
-  UPDATE tasks t SET beat_at = now(), progress = COALESCE($8::jsonb, t.progress),
-    progress_at = CASE WHEN $8::jsonb IS NULL THEN t.progress_at ELSE now() END
-  FROM item WHERE t.item_id = item.id AND t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.status = 'running'
-  RETURNING t.fence`;
+  UPDATE tasks t SET beat_at = now(), progress = COALESCE($9::jsonb, t.progress),
+    progress_at = CASE WHEN $9::jsonb IS NULL THEN t.progress_at ELSE now() END
+  FROM item WHERE t.item_id = item.id AND ${IS_MINE}
+  RETURNING ${WITHOUT_WAITING}`;
 
+/** An attempt that was superseded must not make its item look alive. */
 const BEAT_STAGE = `
   WITH item AS (
     UPDATE items SET beat_at = now()
-    WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ended_at IS NULL AND ${IS_MINE}
+    WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ended_at IS NULL
+      AND EXISTS (SELECT 1 FROM tasks t WHERE t.item_id = $1 AND ${IS_MINE})
     RETURNING id
   ) ${BEAT_TASK}`;
 
@@ -54,6 +57,6 @@ const ITEM = `
 const BEAT_UNIT = `${ITEM} ${BEAT_TASK}`;
 
 const KEEP = `${ITEM}
-  UPDATE tasks t SET checkpoint = $8::jsonb, beat_at = now()
-  FROM item WHERE t.item_id = item.id AND t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.status = 'running'
-  RETURNING t.fence`;
+  UPDATE tasks t SET checkpoint = $9::jsonb, beat_at = now()
+  FROM item WHERE t.item_id = item.id AND ${IS_MINE}
+  RETURNING ${WITHOUT_WAITING}`;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Pipeline } from '../core/pipeline.js';
 import { type Attempt, taskKey } from './attempt.js';
-import { prepared } from './client.js';
+import { prepared, WITHOUT_WAITING } from './client.js';
 import { IS_LIVE } from './item-row.js';
 import { movingStatement } from './receipts.js';
 import { type Earlier, isTurn } from './turn.js';
@@ -40,7 +40,7 @@ function kindOf({ unit, epoch }: Attempt): keyof typeof CLAIM {
 /** The common case in one statement: the row is where the run believes, nothing holds it, the task is free, has not
  *  brought down a worker, and has no receipt to complete. Units lock the item for sharing and never write it, or parallel ones
  *  would deadlock. */
-function claimStatement(lock: string, mark: string, turn = 'true'): string {
+function claimStatement(lock: string, { also, waits }: Kind, turn = 'true'): string {
   return `
     WITH item AS (
       SELECT id, owner, started, wake_after FROM items
@@ -60,8 +60,15 @@ function claimStatement(lock: string, mark: string, turn = 'true'): string {
       WHERE t.status = 'waiting' AND t.crashes = 0 AND NOT t.recovering
         AND (excluded.scheduled_at < t.scheduled_at) IS NOT TRUE
       RETURNING t.fence, t.attempt, t.errors, t.checkpoint
-    )${mark}
-    SELECT task.fence, task.attempt, task.errors, task.checkpoint, item.owner FROM task, item`;
+    )${also}
+    SELECT task.fence, task.attempt, task.errors, task.checkpoint, item.owner${waits ? '' : `, ${WITHOUT_WAITING}`} FROM task, item`;
+}
+
+interface Kind {
+  also: string;
+  /** Whether it is on disk when it is answered. A claim need not be: the commit that ends it waits for both, and one that the
+   *  database loses in a crash before that only makes its stage run again. A receipt must be. */
+  waits: boolean;
 }
 
 const MARK = `, mark AS (
@@ -74,12 +81,12 @@ const MOVING = `, moving AS (
     )`;
 const LATER = isTurn('$12', '$13');
 const CLAIM = {
-  stage: claimStatements('FOR NO KEY UPDATE', MARK),
-  rescuedStage: claimStatements('FOR NO KEY UPDATE', MARK + MOVING),
-  unit: claimStatements('FOR SHARE', ''),
-  rescuedUnit: claimStatements('FOR SHARE', MOVING),
+  stage: claimStatements('FOR NO KEY UPDATE', { also: MARK, waits: false }),
+  rescuedStage: claimStatements('FOR NO KEY UPDATE', { also: MARK + MOVING, waits: true }),
+  unit: claimStatements('FOR SHARE', { also: '', waits: false }),
+  rescuedUnit: claimStatements('FOR SHARE', { also: MOVING, waits: true }),
 } as const;
 
-function claimStatements(lock: string, mark: string): { first: string; later: string } {
-  return { first: claimStatement(lock, mark), later: claimStatement(lock, mark, LATER) };
+function claimStatements(lock: string, kind: Kind): { first: string; later: string } {
+  return { first: claimStatement(lock, kind), later: claimStatement(lock, kind, LATER) };
 }

@@ -88,6 +88,10 @@ async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
   }
 }
 
+/** As a column of a statement's answer: the statement is answered before it is on disk. What commits later waits for it too, so
+ *  that only a crash of the database in the moment between can lose it. */
+export const WITHOUT_WAITING = `set_config('synchronous_commit', 'off', true)`;
+
 const names = new Map<string, string>();
 
 /** Every connection keeps each of them for good. A save whose text is made anew each time (a list of VALUES) must not fill the

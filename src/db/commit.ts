@@ -113,7 +113,7 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
     `guard AS (
       UPDATE tasks t SET ${taskAssignments(plan, p)} FROM item
       WHERE t.item_id = ${id} AND t.visit = ${visit} AND t.stage = ${p.add(claimed.stage)} AND t.unit = ${p.add(claimed.unit)}
-        AND t.fence = ${p.add(claimed.fence)} AND ${IS_RUNNING}
+        AND t.fence = ${p.add(claimed.fence)} AND t.claim_id = ${p.add(claimed.claimId)} AND ${IS_RUNNING}
       RETURNING ${GUARD}
     )`,
     `ended AS (

@@ -4,17 +4,17 @@ import { type Claimed, taskKey } from './attempt.js';
 /** What became of a commit whose answer was lost. */
 export type Fate = 'committed' | 'not_committed' | 'superseded';
 
-/** Asks the task by this attempt's fence: nobody else can have ended it under that number. The commit may still be on its
+/** Asks the task by this attempt's claim: nobody else can have ended it under that. The commit may still be on its
  *  way in a session that outlived its connection: the locks wait for it. */
 export async function rereadAttempt(pool: pg.Pool, claimed: Claimed): Promise<Fate> {
-  const { rows } = await pool.query<{ fence: number; status: string }>(
+  const { rows } = await pool.query<{ fence: number; claimId: string | null; status: string }>(
     `WITH item AS (SELECT id FROM items WHERE id = $1 FOR SHARE)
-     SELECT t.fence, t.status FROM item JOIN tasks t ON t.item_id = item.id
+     SELECT t.fence, t.claim_id AS "claimId", t.status FROM item JOIN tasks t ON t.item_id = item.id
      WHERE t.visit = $2 AND t.stage = $3 AND t.unit = $4 FOR SHARE OF t`,
     taskKey(claimed),
   );
   const [task] = rows;
-  if (task?.fence !== claimed.fence) return 'superseded';
+  if (task?.fence !== claimed.fence || task.claimId !== claimed.claimId) return 'superseded';
   return task.status === 'running' ? 'not_committed' : 'committed';
 }
 
