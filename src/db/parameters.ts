@@ -37,8 +37,9 @@ const sourcesOf = keptByText((text) =>
   (['guard', 'item'] as const).filter((source) => new RegExp(`\\bFROM\\b.*\\b${source}\\b`, 'is').test(text)),
 );
 
-/** Texts whose derivatives are kept: many times as many as there are stages. One that is made anew each time gains nothing. */
+/** Texts whose derivatives are kept: many times as many as there are stages, none of them a list of what was found. */
 const MAX_KEPT = 500;
+const MAX_KEPT_LENGTH = 10_000;
 
 /** A stage writes the same text every time. */
 function keptByText<T>(derive: (text: string) => T): (text: string) => T {
@@ -47,7 +48,7 @@ function keptByText<T>(derive: (text: string) => T): (text: string) => T {
     const known = kept.get(text);
     if (known !== undefined) return known;
     const derived = derive(text);
-    if (kept.size < MAX_KEPT) kept.set(text, derived);
+    if (kept.size < MAX_KEPT && text.length <= MAX_KEPT_LENGTH) kept.set(text, derived);
     return derived;
   };
 }
