@@ -2,7 +2,9 @@ import type pg from 'pg';
 import type { Json, JsonObject } from '../ports/stage.js';
 import { type Claimed, taskKey } from './attempt.js';
 import { prepared, WITHOUT_WAITING } from './client.js';
+import { IS_LIVE } from './item-row.js';
 import { storableJson } from './parameters.js';
+import { IS_RUNNING } from './task-row.js';
 
 /** Writes a sign of life and the latest progress. False: the attempt has been superseded and should stop.
  *  The item comes before the task here too; a unit's beat writes its task only, or parallel units would deadlock. */
@@ -31,7 +33,7 @@ export async function keepCheckpoint(pool: pg.Pool, claimed: Claimed, checkpoint
   return rows.length > 0;
 }
 
-const IS_MINE = `t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.claim_id = $8 AND t.status = 'running'`;
+const IS_MINE = `t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.claim_id = $8 AND ${IS_RUNNING}`;
 
 /** The next beat makes up for one that is lost, and the stage itself for a lost checkpoint. */
 const BEAT_TASK = `
@@ -44,14 +46,14 @@ const BEAT_TASK = `
 const BEAT_STAGE = `
   WITH item AS (
     UPDATE items SET beat_at = now()
-    WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ended_at IS NULL
+    WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ${IS_LIVE}
       AND EXISTS (SELECT 1 FROM tasks t WHERE t.item_id = $1 AND ${IS_MINE})
     RETURNING id
   ) ${BEAT_TASK}`;
 
 const ITEM = `
   WITH item AS (
-    SELECT id FROM items WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ended_at IS NULL
+    SELECT id FROM items WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ${IS_LIVE}
   )`;
 
 const BEAT_UNIT = `${ITEM} ${BEAT_TASK}`;

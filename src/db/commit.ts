@@ -10,6 +10,7 @@ import { type Ending, type Plan, planOf } from './commit-plan.js';
 import { IS_LIVE, lockItem } from './item-row.js';
 import { stepOf } from './next-step.js';
 import { drawnFrom, Parameters, storableJson } from './parameters.js';
+import { IS_RUNNING } from './task-row.js';
 import { toldOfFailedRun } from './told-end.js';
 import { recordTransition, transitionParts } from './transition.js';
 
@@ -18,7 +19,7 @@ export type { Ending } from './commit-plan.js';
 export type Committed = { step: Step } | { refused: 'superseded' };
 
 /** Ends an attempt: the stage's save, the task's outcome, the attempt's record, the move and its audit entry, together or
- *  not at all, and only if state, visit, epoch and fence are what this attempt claimed. Returns what comes next. */
+ *  not at all, and only if state, visit, epoch, fence and claim are this attempt's. Returns what comes next. */
 export async function commitAttempt(
   pool: pg.Pool,
   pipeline: Pipeline,
@@ -95,9 +96,6 @@ async function saveBehindGuard(transaction: Sql, claimed: Claimed, save: Stateme
 
 /** What a save may draw from: the task that it belongs to. */
 const GUARD = 't.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at';
-
-/** In words that match no partial index, for the reason of IS_LIVE. */
-const IS_RUNNING = `t.status || '' = 'running'`;
 
 /** One statement. Every part draws from `guard`, which is empty unless this attempt still holds its task. */
 async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan: Plan): Promise<Committed | null> {

@@ -27,6 +27,9 @@ export interface Found {
   before: TaskRow;
 }
 
+/** In words that match no partial index, for the reason of IS_LIVE. */
+export const IS_RUNNING = `t.status || '' = 'running'`;
+
 /** Locks the task, after its item; one that was never claimed is there from then on. */
 export async function lockTask(transaction: Sql, attempt: Attempt): Promise<TaskRow> {
   await transaction.query(
