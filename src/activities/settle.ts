@@ -5,6 +5,7 @@ import { stageOf } from '../core/machine.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Step } from '../core/step.js';
 import type { Claimed } from '../db/attempt.js';
+import { claimAgain } from '../db/claim-again.js';
 import { commitAttempt, type Committed, type Ending } from '../db/commit.js';
 import { recordRefusal, rereadAttempt } from '../db/reread.js';
 import { isTransient } from '../db/transient.js';
@@ -68,7 +69,8 @@ function retryLater(
   return ApplicationFailure.create({ message: error.message, type: error.class, nextRetryDelay: retryInMs });
 }
 
-/** Commits, however long the database is away: an attempt left unended would count as a crash. After a lost answer asks by the fence what became of it. Returns the error where the save itself is at fault. */
+/** Commits, however long the database is away: an attempt left unended would count as a crash. After a lost answer asks what became of
+ *  it, and claims again what the database has lost. Returns the error where the save itself is at fault. */
 async function commitOrReread(deps: SettleDeps, claimed: Claimed, ending: Ending): Promise<Committed | Error> {
   let lost = false;
   let answered = 0;
@@ -80,6 +82,8 @@ async function commitOrReread(deps: SettleDeps, claimed: Claimed, ending: Ending
       answered += 1;
     }
     try {
+      const committed = await commitAttempt(deps.pool, deps.pipeline, claimed, ending);
+      if (!('refused' in committed) || !(await claimAgain(deps.pool, deps.pipeline, claimed))) return committed;
       return await commitAttempt(deps.pool, deps.pipeline, claimed, ending);
     } catch (error) {
       lost = isTransient(error);

@@ -72,6 +72,7 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
     claimId: randomUUID(),
     token: info.isLocal ? null : info.taskToken,
     scheduledAt: info.isLocal ? null : new Date(info.currentAttemptScheduledTimestampMs),
+    isRetried: info.attempt > 1,
     worker: deps.worker,
   };
   const beats = startBeats(input);

@@ -9,6 +9,7 @@ import type { StageInput } from '../core/run.js';
 import { msOf } from '../core/span.js';
 import type { Claimed } from '../db/attempt.js';
 import { beatTask, keepCheckpoint } from '../db/beat.js';
+import { claimAgain } from '../db/claim-again.js';
 import { isTransient } from '../db/transient.js';
 import { BEAT_MS, type Beats } from './beats.js';
 import type { AnyStage, Json, JsonObject, StageContext, StageResult } from '../ports/stage.js';
@@ -88,11 +89,15 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     const latest = report;
     report = null;
     try {
-      if (!(await beatTask(deps.pool, claimed, latest))) abort({ as: 'superseded' });
+      if (!(await beatTask(deps.pool, claimed, latest)) && !(await holdsAgain())) abort({ as: 'superseded' });
     } catch (error) {
       // The database is away: the stage goes on, and its commit will wait or fail by itself.
       deps.logger.warn({ err: error }, 'beat could not be written');
     }
+  }
+
+  function holdsAgain(): Promise<boolean> {
+    return isOver ? Promise.resolve(false) : claimAgain(deps.pool, deps.pipeline, claimed);
   }
 
   const reading: Reading = {
@@ -133,6 +138,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     if (deps.beats.isWaking()) return;
     try {
       if (await keepCheckpoint(deps.pool, claimed, checkpoint)) return;
+      if ((await holdsAgain()) && (await keepCheckpoint(deps.pool, claimed, checkpoint))) return;
     } catch (error) {
       if (!isTransient(error)) throw error;
       deps.logger.warn({ err: error }, 'checkpoint could not be kept');

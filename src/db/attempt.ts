@@ -8,15 +8,17 @@ export interface Attempt {
   state: string;
   stage: string;
   unit: string;
-  /** Made by the runner: a claim whose answer was lost can be asked for again. */
+  /** Made by the runner: a claim that was lost, or whose answer was, can be asked for again. */
   claimId: string;
   token: Uint8Array | null;
   /** When Temporal scheduled this attempt, by its clock: a later attempt at the task has a later time. Null: not known. */
   scheduledAt: Date | null;
+  /** Whether Temporal has handed it out before: whoever had it then may have died of it. */
+  isRetried: boolean;
   worker: string;
 }
 
-/** A claimed attempt. Its fence is what every later write must still find. */
+/** A claimed attempt. Its fence and its claim's id are what every later write must still find. */
 export interface Claimed extends Attempt {
   fence: number;
   attempt: number;

@@ -25,22 +25,30 @@ export async function claimAtOnce(
   const { state, epoch, claimId, token, worker, scheduledAt } = attempt;
   const values = [...taskKey(attempt), state, epoch, pipeline.name, claimId, token, worker, scheduledAt];
   const isFirst = single.length + spread.length === 0;
-  const kind = kindOf(attempt);
+  const statements = CLAIM[attempt.unit === '' ? 'stage' : 'unit'][occasionOf(attempt)];
   const [taken] = isFirst
-    ? await prepared<Granted>(pool, CLAIM[kind].first, values)
-    : await prepared<Granted>(pool, CLAIM[kind].later, [...values, single, spread]);
+    ? await prepared<Granted>(pool, statements.first, values)
+    : await prepared<Granted>(pool, statements.later, [...values, single, spread]);
   return taken;
 }
 
-function kindOf({ unit, epoch }: Attempt): keyof typeof CLAIM {
-  if (unit !== '') return epoch > 1 ? 'rescuedUnit' : 'unit';
-  return epoch > 1 ? 'rescuedStage' : 'stage';
+function occasionOf({ epoch, isRetried }: Attempt): 'fresh' | 'retried' | 'rescued' {
+  if (epoch > 1) return 'rescued';
+  return isRetried ? 'retried' : 'fresh';
+}
+
+interface Manner {
+  also: string;
+  /** Whether it is on disk when it is answered. A first claim need not be: the commit that ends it waits for both. Without the next
+   *  ones, an item that brings down its worker and the database at once would never be counted; and a recovery that was shown to
+   *  move must not be taken back. */
+  waits: boolean;
 }
 
 /** The common case in one statement: the row is where the run believes, nothing holds it, the task is free, has not
  *  brought down a worker, and has no receipt to complete. Units lock the item for sharing and never write it, or parallel ones
  *  would deadlock. */
-function claimStatement(lock: string, { also, waits }: Kind, turn = 'true'): string {
+function claimStatement(lock: string, { also, waits }: Manner, turn = 'true'): string {
   return `
     WITH item AS (
       SELECT id, owner, started, wake_after FROM items
@@ -64,13 +72,6 @@ function claimStatement(lock: string, { also, waits }: Kind, turn = 'true'): str
     SELECT task.fence, task.attempt, task.errors, task.checkpoint, item.owner${waits ? '' : `, ${WITHOUT_WAITING}`} FROM task, item`;
 }
 
-interface Kind {
-  also: string;
-  /** Whether it is on disk when it is answered. A claim need not be: the commit that ends it waits for both, and one that the
-   *  database loses in a crash before that only makes its stage run again. A receipt must be. */
-  waits: boolean;
-}
-
 const MARK = `, mark AS (
       UPDATE items SET started = true, wake_after = NULL, wake_tries = 0, beat_at = now() FROM item, task
       WHERE items.id = item.id AND (NOT item.started OR item.wake_after IS NOT NULL)
@@ -81,12 +82,18 @@ const MOVING = `, moving AS (
     )`;
 const LATER = isTurn('$12', '$13');
 const CLAIM = {
-  stage: claimStatements('FOR NO KEY UPDATE', { also: MARK, waits: false }),
-  rescuedStage: claimStatements('FOR NO KEY UPDATE', { also: MARK + MOVING, waits: true }),
-  unit: claimStatements('FOR SHARE', { also: '', waits: false }),
-  rescuedUnit: claimStatements('FOR SHARE', { also: MOVING, waits: true }),
+  stage: {
+    fresh: claimStatements('FOR NO KEY UPDATE', { also: MARK, waits: false }),
+    retried: claimStatements('FOR NO KEY UPDATE', { also: MARK, waits: true }),
+    rescued: claimStatements('FOR NO KEY UPDATE', { also: MARK + MOVING, waits: true }),
+  },
+  unit: {
+    fresh: claimStatements('FOR SHARE', { also: '', waits: false }),
+    retried: claimStatements('FOR SHARE', { also: '', waits: true }),
+    rescued: claimStatements('FOR SHARE', { also: MOVING, waits: true }),
+  },
 } as const;
 
-function claimStatements(lock: string, kind: Kind): { first: string; later: string } {
-  return { first: claimStatement(lock, kind), later: claimStatement(lock, kind, LATER) };
+function claimStatements(lock: string, manner: Manner): { first: string; later: string } {
+  return { first: claimStatement(lock, manner), later: claimStatement(lock, manner, LATER) };
 }

@@ -70,7 +70,7 @@ function granted(attempt: Attempt, { owner }: { owner: string }, task: Omit<Gran
 
 /** Each by its name: what is added to a spread object makes it a slow one, and all of an attempt reads from this one. */
 function claimedOf(before: Attempt, owner: string, task: Omit<Granted, 'owner'>): Claimed {
-  const { itemId, visit, epoch, state, stage, unit, claimId, token, scheduledAt, worker } = before;
+  const { itemId, visit, epoch, state, stage, unit, claimId, token, scheduledAt, isRetried, worker } = before;
   const { fence, attempt, errors, checkpoint } = task;
   return {
     itemId,
@@ -82,6 +82,7 @@ function claimedOf(before: Attempt, owner: string, task: Omit<Granted, 'owner'>)
     claimId,
     token,
     scheduledAt,
+    isRetried,
     worker,
     fence,
     attempt,

@@ -15,6 +15,9 @@ const ANSWER_LIMIT_MS = STATEMENT_LIMIT_MS + 5_000;
 /** A connection that is not there after this long counts as a database that is away. */
 const CONNECT_LIMIT_MS = 5_000;
 
+/** Far below what firewalls and load balancers forget an idle connection after, which is minutes. */
+const KEEP_ALIVE_MS = 10_000;
+
 export interface PoolOptions {
   url: string;
   size: number;
@@ -33,7 +36,9 @@ export function createPool({ url, size, name }: PoolOptions): pg.Pool {
     lock_timeout: LOCK_LIMIT_MS,
     statement_timeout: STATEMENT_LIMIT_MS,
     query_timeout: ANSWER_LIMIT_MS,
+    // A session that a firewall has forgotten is found out before somebody waits on it for ANSWER_LIMIT_MS.
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
   // An idle connection that breaks must not end the process: the next query opens a new one.
   pool.on('error', ignore);
@@ -88,8 +93,9 @@ async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
   }
 }
 
-/** As a column of a statement's answer: the statement is answered before it is on disk. What commits later waits for it too, so
- *  that only a crash of the database in the moment between can lose it. */
+/** As a column of a statement's answer: the statement is answered before it is on disk, or on a standby. What commits later waits for
+ *  it too, so that only a crash or a failover in the moment between can lose it. For a statement that is a transaction of its own: inside
+ *  a longer one, nothing of that would be waited for. */
 export const WITHOUT_WAITING = `set_config('synchronous_commit', 'off', true)`;
 
 const names = new Map<string, string>();

@@ -91,6 +91,50 @@ async function unharmed(run: RunRef): Promise<void> {
   expect((await tasksOf(stack.pool, run.itemId)).filter(({ errors, crashes }) => errors + crashes > 0)).toEqual([]);
 }
 
+/** Leaves the rows as they are after a crash of the database that lost the claim; test/db/lost-claim.test.ts makes such a crash. */
+async function loseClaim(itemId: string): Promise<void> {
+  await stack.pool.query('DELETE FROM tasks WHERE item_id = $1', [itemId]);
+  await stack.pool.query('UPDATE items SET started = false WHERE id = $1', [itemId]);
+}
+
+describe('a stage whose claim the database has lost', () => {
+  it('is committed all the same', async () => {
+    const run = await walk({
+      async work(context) {
+        await loseClaim(context.item.id);
+        return leave(context);
+      },
+    });
+
+    await unharmed(run);
+  });
+
+  it('is held again from its next beat on', async () => {
+    const run = await walk({
+      async work(context) {
+        await loseClaim(context.item.id);
+        await until('it is held again', async () => (await tasksOf(stack.pool, context.item.id)).length > 0);
+        return leave(context);
+      },
+    });
+
+    await unharmed(run);
+  });
+
+  it('is held again by its next checkpoint, which is kept', async () => {
+    const run = await walk({
+      async work(context) {
+        await loseClaim(context.item.id);
+        await context.keep({ page: 4 });
+        expect(await checkpointOf(context.item.id)).toBe(4);
+        return leave(context);
+      },
+    });
+
+    await unharmed(run);
+  });
+});
+
 describe('a checkpoint', () => {
   it('that is lost while the database is away fails nobody: the stage goes on, and later ones are kept', async () => {
     const run = await walk({

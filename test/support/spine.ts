@@ -67,6 +67,7 @@ export interface Where {
   epoch?: number;
   claimId?: string;
   scheduledAt?: Date;
+  isRetried?: boolean;
 }
 
 export const FAILURE: ItemError = { class: 'NETWORK_ERROR', message: 'the other side hung up', stage: 'any' };
@@ -109,6 +110,7 @@ export function byHand(pool: pg.Pool, pipeline: Pipeline) {
       claimId: where.claimId ?? randomUUID(),
       token: Buffer.from('token'),
       scheduledAt: where.scheduledAt ?? null,
+      isRetried: where.isRetried ?? false,
       worker: where.worker ?? 'worker-a',
     };
   }

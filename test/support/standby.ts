@@ -23,7 +23,7 @@ const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts']);
 const EMPTIED = new Set(['pg_wal', 'pg_replslot']);
 
 /** A physical standby of the embedded server in `folder`: a base backup by the server's own functions (the packages bring no
- *  pg_basebackup), then streaming. The first server answers a commit only when the standby has it, so none can be lost. */
+ *  pg_basebackup), then streaming. The first server answers a commit only when the standby has it, so none can be lost; claims are not waited for. */
 export async function startStandby(primaryUrl: string, folder: string): Promise<Standby> {
   const primary = new pg.Client({ connectionString: primaryUrl });
   primary.on('error', () => undefined); // the first server is going to be killed
