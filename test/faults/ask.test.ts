@@ -74,6 +74,14 @@ describe('answers while a fault is held', () => {
     expect(answerFaults(fault, asked)).toEqual(['was never said to be no_worker, but {"backlog":1}']);
   });
 
+  it('do not count where one fault was followed by the next meanwhile', async () => {
+    const held = [1, 2];
+    const twice = { ...fault, holds: async () => held.shift() ?? 2 };
+    const asked = await askWhileHeld(saying(['running', 'no_worker']), twice, victim());
+
+    expect(Object.keys(asked.answers)).toEqual(['no_worker']);
+  });
+
   it('may name no time that had passed when it was asked', async () => {
     expect(await faultsOf(saying(['no_worker'], '2026-03-01T12:00:00.000Z'))).toEqual([
       'it comes at 2026-03-01T12:00:00.000Z, asked at 2026-03-01T12:00:00.000Z',

@@ -32,17 +32,18 @@ export const LEAST = 5;
 /** A fault that was seen and has been away for this long is over; one that comes and goes is back before. */
 const OVER_AFTER_MS = 3_000;
 
-/** Asks the public API again and again while the fault is held. An answer counts if the fault was there before and after. */
+/** Asks the public API again and again while the fault is held. An answer counts if the same fault was there before and after. */
 export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victim): Promise<Asked> {
   const asked: Asked = { answers: {}, settling: {}, settledMs: null, right: null };
   let heldAt = Date.now();
 
   async function ask(): Promise<void> {
-    if (!(await fault.holds(field, victim))) return;
+    const held = await fault.holds(field, victim);
+    if (held === false) return;
     const askedAt = await field.now();
     const item = await field.item(victim.id);
     const at = Date.now();
-    if (!(await fault.holds(field, victim))) return;
+    if ((await fault.holds(field, victim)) !== held) return;
     heldAt = Date.now();
     const { reason } = item.diagnosis;
     if (reason === fault.reason) {

@@ -14,8 +14,9 @@ export interface FaultCase {
   create(field: Field, before: Before): Promise<Victim>;
   /** Before the group's damage is done: the item it shall meet. */
   prepare?(field: Field): Promise<string>;
-  /** Whether the fault is there, read past everything that diagnoses: an answer counts only while it is. */
-  holds(field: Field, victim: Victim): Promise<boolean>;
+  /** Whether the fault is there, read past everything that diagnoses: an answer counts only while it is. A number says which it is,
+   *  where one follows another: between the two the item may well be something else. */
+  holds(field: Field, victim: Victim): Promise<boolean | number>;
   /** What a person does about it, where somebody must. */
   heals?(field: Field, victim: Victim): Promise<unknown>;
   /** What may be said before it is seen, and how long that may take from the moment it was made. Any other answer counts as a

@@ -18,7 +18,9 @@ const retrying: FaultCase = {
     return { id, at: Date.now() };
   },
   async holds(field, { id }) {
-    return (await hasFailed(field, id)) && (await taskOf(field.installation.pool, id, 'first')).status === 'waiting';
+    if (!(await hasFailed(field, id))) return false;
+    const { status, attempt } = await taskOf(field.installation.pool, id, 'first');
+    return status === 'waiting' && attempt;
   },
   expects: {
     sentence:
