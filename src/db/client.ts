@@ -30,7 +30,7 @@ export function createPool({ url, size, name }: PoolOptions): pg.Pool {
     max: size,
     application_name: name,
     connectionTimeoutMillis: CONNECT_LIMIT_MS,
-    // Sessions are kept: until a new one has planned its statements, it costs server and process what seven items cost.
+    // Sessions are kept: until a new one has planned its statements, it costs server and process what six items cost.
     idleTimeoutMillis: 0,
     idle_in_transaction_session_timeout: LOCK_LIMIT_MS,
     lock_timeout: LOCK_LIMIT_MS,
