@@ -39,9 +39,9 @@ function occasionOf({ epoch, isRetried }: Attempt): 'fresh' | 'retried' | 'rescu
 
 interface Manner {
   also: string;
-  /** Whether it is on disk when it is answered. A first claim need not be: the commit that ends it waits for both. Without the next
-   *  ones, an item that brings down its worker and the database at once would never be counted; and a recovery that was shown to
-   *  move must not be taken back. */
+  /** Whether it is on disk when it is answered. A first claim need not be: the commit that ends it waits for both. A retried one must
+   *  be, or an item that brings down its worker and the database at once would never be counted; a rescued one, because a recovery
+   *  that was shown to move must not be taken back. */
   waits: boolean;
 }
 
