@@ -9,7 +9,7 @@ import { beatTask, keepCheckpoint } from '../../src/db/beat.js';
 import { claimAgain } from '../../src/db/claim-again.js';
 import { claimTask } from '../../src/db/claim.js';
 import { createPool } from '../../src/db/client.js';
-import { rescueItem } from '../../src/db/control.js';
+import { cancelItem, rescueItem } from '../../src/db/control.js';
 import { migrate } from '../../src/db/migrate.js';
 import { rereadAttempt } from '../../src/db/reread.js';
 import { type RunningPostgres, startPostgres } from '../../src/start/embedded-postgres.js';
@@ -54,6 +54,29 @@ describe('a claim that the database lost in a crash', () => {
     expect(await effectsOf(pool, lost.itemId)).toHaveLength(1);
     expect(await taskOf(pool, lost.itemId, lost.stage)).toMatchObject({ attempt: 1, crashes: 0 });
     expect(await trailFaults(pool, lost.itemId)).toEqual([]);
+  });
+
+  it('is made again for all that its attempt has under way, a beat and a commit at once', async () => {
+    const lost = await loseClaim();
+    const both = [beatTask(pool, lost, null), hand().finish(lost)];
+    expect(await Promise.all(both)).toEqual([false, { refused: 'superseded' }]);
+
+    expect(await claimAgain(pool, straight, lost)).toBe(true);
+    expect(await claimAgain(pool, straight, lost)).toBe(true);
+
+    expect(await hand().finish(lost)).toHaveProperty('step');
+    expect(await claimAgain(pool, straight, lost)).toBe(false);
+    expect(await taskOf(pool, lost.itemId, lost.stage)).toMatchObject({ attempt: 1, crashes: 0 });
+    expect(await effectsOf(pool, lost.itemId)).toHaveLength(1);
+  });
+
+  it('is not made again in an item that was cancelled meanwhile, though its task is as it was', async () => {
+    const lost = await loseClaim();
+    expect(await claimAgain(pool, straight, lost)).toBe(true);
+    await cancelItem(pool, findIn(straight), { itemId: lost.itemId, actor: ROOT });
+
+    expect(await claimAgain(pool, straight, lost)).toBe(false);
+    expect(await hand().finish(lost)).toEqual({ refused: 'superseded' });
   });
 
   it('ends nothing once another has claimed, though that one has the same number', async () => {
