@@ -52,7 +52,9 @@ async function claimCarefully(
   await markSeen(transaction, item.id);
   const before = await lockTask(transaction, attempt);
   // Asked again because the answer was lost: it holds the task already, whatever has happened since.
-  if (before.status === 'running' && before.claimId === attempt.claimId) return granted(attempt, item, before);
+  if (before.status === 'running' && before.claimId === attempt.claimId) {
+    return granted(attempt, item, isSameTry(attempt, before) ? before : await inheritTask(transaction, attempt));
+  }
   if (isOutdated(attempt, before)) return { answer: 'hold', forMs: OUTDATED_RETRY_MS, reason: 'outdated' };
   const held = (await pauseOf(transaction, item)) ?? (await leaveRest(transaction, pipeline, item, attempt));
   return held ?? claimLocked(transaction, pipeline, { item: { ...item, state: attempt.state }, attempt, before });
@@ -62,6 +64,21 @@ async function claimCarefully(
  *  from them would be wrong, and to count them as crashed would make the item a suspect. */
 function isOutdated(attempt: Attempt, before: TaskRow): boolean {
   return attempt.scheduledAt !== null && before.scheduledAt !== null && attempt.scheduledAt < before.scheduledAt;
+}
+
+function isSameTry(attempt: Attempt, before: TaskRow): boolean {
+  return attempt.scheduledAt?.getTime() === before.scheduledAt?.getTime();
+}
+
+/** From the attempt before, which was given no answer and so never began: its claim is this one's. */
+async function inheritTask(transaction: Sql, attempt: Attempt): Promise<Omit<Granted, 'owner'>> {
+  const { rows } = await transaction.query<Omit<Granted, 'owner'>>(
+    `UPDATE tasks SET fence = fence + 1, token = $5, worker = $6, scheduled_at = $7, started_at = now(), beat_at = now()
+     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4
+     RETURNING fence, attempt, errors, checkpoint`,
+    [...taskKey(attempt), attempt.token, attempt.worker, attempt.scheduledAt],
+  );
+  return takenOf(rows, attempt);
 }
 
 function granted(attempt: Attempt, { owner }: { owner: string }, task: Omit<Granted, 'owner'>): Claim {
@@ -148,10 +165,14 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
      RETURNING fence, attempt, errors, checkpoint`,
     [...taskKey(attempt), attempt.claimId, attempt.token, attempt.worker, suspect, attempt.scheduledAt],
   );
-  const [taken] = rows;
-  if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
+  const taken = takenOf(rows, attempt);
   if (task.crashes > 0 || task.recovering) await markTaskMoving(transaction, attempt);
   if (item.epoch > 1 || task.recovering) await markRescueMoving(transaction, item);
   const claimed = claimedOf(attempt, item.owner, taken);
   return { answer: 'run', claimed: passage.passes.length > 0 ? { ...claimed, passes: passage.passes } : claimed };
+}
+
+function takenOf<Row>([taken]: Row[], { itemId }: Attempt): Row {
+  if (!taken) throw new Error(`task of item ${itemId} vanished while it was locked`);
+  return taken;
 }

@@ -83,6 +83,11 @@ async function giveUp({ itemId }: RunRef): Promise<void> {
   await stack.temporal.client.activity.fail(rows[0]?.token ?? Buffer.alloc(0), failure);
 }
 
+async function attemptsInTemporal(run: RunRef): Promise<number> {
+  const { raw } = await stack.temporal.client.workflow.getHandle(workflowIdOf(run)).describe();
+  return raw.pendingActivities?.[0]?.attempt ?? 0;
+}
+
 /** Done, each stage once, and nothing held against it. */
 async function unharmed(run: RunRef): Promise<void> {
   expect(await itemOf(stack.pool, run.itemId)).toMatchObject({ state: 'DONE' });
@@ -132,6 +137,21 @@ describe('a stage whose claim the database has lost', () => {
     });
 
     await unharmed(run);
+  });
+});
+
+describe('a claim that the database has, and whose answer it took with it', () => {
+  it('is taken up by the next attempt, wherever it runs: nobody had begun', async () => {
+    const { lost } = wire.loseAnswer((request) => request.includes('WORKING'));
+    const run = await line.start();
+    await lost;
+    wire.cut();
+    await until('the attempt is given up', async () => (await attemptsInTemporal(run)) > 1);
+    wire.heal();
+
+    expect(await line.closed(run)).toBe('final');
+    await unharmed(run);
+    expect(await tasksOf(stack.pool, run.itemId)).toMatchObject([{ attempt: 1 }, { attempt: 1 }]);
   });
 });
 

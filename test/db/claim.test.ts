@@ -54,6 +54,25 @@ describe('a claim is answered run', () => {
     expect(await claimTask(spine.pool, straight, attempt)).toEqual(first);
   });
 
+  it('under the id of an attempt that was given no answer, by the one after it, whose the task is from then on', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    const [first, second] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2026-01-01T00:00:03.000Z')];
+    const unanswered = await hand.claimed(id, { worker: 'worker-a', scheduledAt: first });
+    const next = await hand.attempt(id, { worker: 'worker-b', scheduledAt: second, claimId: unanswered.claimId });
+
+    const taken = await claimTask(spine.pool, straight, next);
+
+    expect(taken).toMatchObject({ answer: 'run', claimed: { fence: 2, attempt: 1, worker: 'worker-b' } });
+    expect(await hand.finish(unanswered)).toEqual({ refused: 'superseded' });
+    expect(await claimTask(spine.pool, straight, next)).toEqual(taken);
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'running', crashes: 0 });
+    expect(await attemptsOf(spine.pool, id)).toEqual([]);
+    // The death of the worker that has it is counted, by whoever asks under an id of its own.
+    expect(await hand.claimed(id, { worker: 'worker-c' })).toMatchObject({ fence: 4, attempt: 2 });
+    expect(await attemptsOf(spine.pool, id)).toEqual(['read crash']);
+  });
+
   it('after a crash: the attempt before is recorded, and its fence is void', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
