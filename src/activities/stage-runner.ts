@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type ActivityFunction, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type pg from 'pg';
@@ -9,13 +10,12 @@ import type { Attempt, Claimed } from '../db/attempt.js';
 import { type Claim, claimTask } from '../db/claim.js';
 import { nextStep } from '../db/next-step.js';
 import { markRunEnded } from '../db/run-end.js';
-import { isTransient } from '../db/transient.js';
 import type { AnyStage } from '../ports/stage.js';
 import { type Beats, startBeats } from './beats.js';
 import { endingOf } from './ending.js';
 import { patiently } from './patience.js';
 import { commitEnding } from './settle.js';
-import { claimIdOf, leaveUnanswered } from './unanswered-claim.js';
+import { findUnansweredClaim, leaveUnansweredClaim } from './unanswered-claim.js';
 import { watchStage } from './watch.js';
 
 export interface RunnerDeps {
@@ -70,7 +70,7 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
     state: input.state,
     stage: input.stage,
     unit: input.unit,
-    claimId: claimIdOf(),
+    claimId: findUnansweredClaim() ?? randomUUID(),
     token: info.isLocal ? null : info.taskToken,
     scheduledAt: info.isLocal ? null : new Date(info.currentAttemptScheduledTimestampMs),
     isRetried: info.attempt > 1,
@@ -92,7 +92,7 @@ async function claimPatiently({ pool, pipeline }: RunnerDeps, attempt: Attempt):
     const giveUp = { signal: Context.current().cancellationSignal };
     return await patiently(() => claimTask(pool, pipeline, attempt), undefined, giveUp);
   } catch (error) {
-    if (isTransient(error)) leaveUnanswered(attempt.claimId);
+    leaveUnansweredClaim(attempt.claimId);
     throw error;
   }
 }

@@ -9,8 +9,7 @@ import { rereadAttempt } from './reread.js';
  *  beat and a commit of one attempt were both told so, the later one finds that the other has claimed for both. */
 export async function claimAgain(pool: pg.Pool, pipeline: Pipeline, claimed: Claimed): Promise<boolean> {
   const fate = await rereadAttempt(pool, claimed);
-  if (fate === 'committed' || fate === 'superseded') return false;
-  // Asked even where the task is ours: the item may have ended, or be elsewhere.
+  if (fate !== 'claim_lost') return fate === 'not_committed';
   const again = await claimTask(pool, pipeline, claimed);
   return again.answer === 'run' && again.claimed.fence === claimed.fence;
 }

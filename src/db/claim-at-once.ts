@@ -65,7 +65,7 @@ function claimStatement(lock: string, { also, waits }: Manner, turn = 'true'): s
       ON CONFLICT (item_id, visit, stage, unit) DO UPDATE SET
         status = 'running', fence = t.fence + 1, attempt = t.attempt + 1, claim_id = excluded.claim_id, token = excluded.token,
         worker = excluded.worker, scheduled_at = excluded.scheduled_at, started_at = now(), beat_at = now(), progress = NULL, progress_at = NULL, retry_at = NULL
-      WHERE t.status = 'waiting' AND t.crashes = 0 AND NOT t.recovering
+      WHERE t.status = 'waiting' AND t.crashes = 0 AND NOT t.recovering AND t.claim_id IS DISTINCT FROM excluded.claim_id
         AND (excluded.scheduled_at < t.scheduled_at) IS NOT TRUE
       RETURNING t.fence, t.attempt, t.errors, t.checkpoint
     )${also}

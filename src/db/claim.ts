@@ -50,35 +50,40 @@ async function claimCarefully(
   const isHere = earlier && isAt(pipeline, item, attempt) && (await isItsTurn(transaction, attempt, earlier));
   if (!isHere) return { answer: 'done', step: await stepOf(transaction, pipeline, item) };
   await markSeen(transaction, item.id);
-  const before = await lockTask(transaction, attempt);
+  const found = await lockTask(transaction, attempt);
   // Asked again because the answer was lost: it holds the task already, whatever has happened since.
-  if (before.status === 'running' && before.claimId === attempt.claimId) {
-    return granted(attempt, item, isSameTry(attempt, before) ? before : await inheritTask(transaction, attempt));
-  }
+  if (isHeldBy(attempt, found) && isSameTry(attempt, found)) return granted(attempt, item, found);
+  const before = isHeldBy(attempt, found) ? await freeUnbegun(transaction, attempt, found) : found;
   if (isOutdated(attempt, before)) return { answer: 'hold', forMs: OUTDATED_RETRY_MS, reason: 'outdated' };
   const held = (await pauseOf(transaction, item)) ?? (await leaveRest(transaction, pipeline, item, attempt));
   return held ?? claimLocked(transaction, pipeline, { item: { ...item, state: attempt.state }, attempt, before });
 }
 
-/** A worker that was frozen wakes with attempts that Temporal handed to it and has given to others since. To take the task
- *  from them would be wrong, and to count them as crashed would make the item a suspect. */
-function isOutdated(attempt: Attempt, before: TaskRow): boolean {
-  return attempt.scheduledAt !== null && before.scheduledAt !== null && attempt.scheduledAt < before.scheduledAt;
+function isHeldBy({ claimId }: Attempt, task: TaskRow): boolean {
+  return task.status === 'running' && task.claimId === claimId;
 }
 
-function isSameTry(attempt: Attempt, before: TaskRow): boolean {
-  return attempt.scheduledAt?.getTime() === before.scheduledAt?.getTime();
+function isSameTry(attempt: Attempt, task: TaskRow): boolean {
+  return attempt.scheduledAt?.getTime() === task.scheduledAt?.getTime();
 }
 
-/** From the attempt before, which was given no answer and so never began: its claim is this one's. */
-async function inheritTask(transaction: Sql, attempt: Attempt): Promise<Omit<Granted, 'owner'>> {
-  const { rows } = await transaction.query<Omit<Granted, 'owner'>>(
-    `UPDATE tasks SET fence = fence + 1, token = $5, worker = $6, scheduled_at = $7, started_at = now(), beat_at = now()
-     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4
-     RETURNING fence, attempt, errors, checkpoint`,
-    [...taskKey(attempt), attempt.token, attempt.worker, attempt.scheduledAt],
+/** The attempt before was granted the task, was never told so and has gone: this one, which asks under its id, claims as if it had
+ *  not been. */
+async function freeUnbegun(transaction: Sql, attempt: Attempt, found: TaskRow): Promise<TaskRow> {
+  await transaction.query(
+    `UPDATE tasks SET status = 'waiting', fence = fence + 1, attempt = attempt - 1, claim_id = NULL, token = NULL, suspect = false
+     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4`,
+    taskKey(attempt),
   );
-  return takenOf(rows, attempt);
+  return { ...found, status: 'waiting', claimId: null, suspect: false };
+}
+
+/** A worker that was frozen wakes with attempts that Temporal handed to it and has given to others since. To take the task
+ *  from them would be wrong, and to count them as crashed would make the item a suspect. Nor is a task for the claim that it
+ *  has ended under: that one was asked for twice, and comes late. */
+function isOutdated(attempt: Attempt, before: TaskRow): boolean {
+  if (before.status === 'waiting' && before.claimId === attempt.claimId) return true;
+  return attempt.scheduledAt !== null && before.scheduledAt !== null && attempt.scheduledAt < before.scheduledAt;
 }
 
 function granted(attempt: Attempt, { owner }: { owner: string }, task: Omit<Granted, 'owner'>): Claim {
@@ -165,14 +170,10 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
      RETURNING fence, attempt, errors, checkpoint`,
     [...taskKey(attempt), attempt.claimId, attempt.token, attempt.worker, suspect, attempt.scheduledAt],
   );
-  const taken = takenOf(rows, attempt);
+  const [taken] = rows;
+  if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
   if (task.crashes > 0 || task.recovering) await markTaskMoving(transaction, attempt);
   if (item.epoch > 1 || task.recovering) await markRescueMoving(transaction, item);
   const claimed = claimedOf(attempt, item.owner, taken);
   return { answer: 'run', claimed: passage.passes.length > 0 ? { ...claimed, passes: passage.passes } : claimed };
-}
-
-function takenOf<Row>([taken]: Row[], { itemId }: Attempt): Row {
-  if (!taken) throw new Error(`task of item ${itemId} vanished while it was locked`);
-  return taken;
 }

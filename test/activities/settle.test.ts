@@ -141,7 +141,7 @@ describe('a stage whose claim the database has lost', () => {
 });
 
 describe('a claim that the database has, and whose answer it took with it', () => {
-  it('is taken up by the next attempt, wherever it runs: nobody had begun', async () => {
+  it('is taken up by the next attempt, and is no crash: nobody had begun', async () => {
     const { lost } = wire.loseAnswer((request) => request.includes('WORKING'));
     const run = await line.start();
     await lost;

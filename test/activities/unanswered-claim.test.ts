@@ -1,42 +1,36 @@
-import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { claimIdOf, leaveUnanswered } from '../../src/activities/unanswered-claim.js';
+import { findUnansweredClaim, leaveUnansweredClaim } from '../../src/activities/unanswered-claim.js';
 
 /** What the attempt leaves for those that come after it. */
-async function leftBy(attempt: number, claimId: string): Promise<unknown> {
-  const environment = new MockActivityEnvironment({ attempt });
+async function leftBy(info: { attempt: number; isLocal?: boolean }): Promise<unknown> {
+  const environment = new MockActivityEnvironment(info);
   let left: unknown;
   environment.on('heartbeat', (details: unknown) => {
     left = details;
   });
-  await environment.run(() => Promise.resolve(leaveUnanswered(claimId)));
+  await environment.run(() => Promise.resolve(leaveUnansweredClaim('the claim')));
   return left;
 }
 
-function claimIdIn(info: { attempt: number; heartbeatDetails?: unknown }): Promise<string> {
-  return new MockActivityEnvironment(info).run(() => Promise.resolve(claimIdOf()));
+function foundIn(info: { attempt: number; heartbeatDetails: unknown }): Promise<string | undefined> {
+  return new MockActivityEnvironment(info).run(() => Promise.resolve(findUnansweredClaim()));
 }
 
-describe('the id of a claim', () => {
-  it('is that of the attempt before, where it was given no answer', async () => {
-    const claimId = randomUUID();
-
-    expect(await claimIdIn({ attempt: 4, heartbeatDetails: await leftBy(3, claimId) })).toBe(claimId);
+describe('a claim without an answer', () => {
+  it('is found by the next attempt', async () => {
+    expect(await foundIn({ attempt: 4, heartbeatDetails: await leftBy({ attempt: 3 }) })).toBe('the claim');
   });
 
-  it('is a new one for every later attempt: the one between may have begun, and died before it could beat', async () => {
-    const claimId = randomUUID();
-
-    expect(await claimIdIn({ attempt: 5, heartbeatDetails: await leftBy(3, claimId) })).not.toBe(claimId);
+  it('is found by no later one: the attempt between may have begun, and died before it could beat', async () => {
+    expect(await foundIn({ attempt: 5, heartbeatDetails: await leftBy({ attempt: 3 }) })).toBeUndefined();
   });
 
-  it.each([undefined, null, 'half', 17, { page: 3 }])(
-    'is a new one where the attempt before left %j',
-    async (details) => {
-      const ids = await Promise.all([1, 2].map(() => claimIdIn({ attempt: 2, heartbeatDetails: details })));
+  it('is not left by a local activity, which has no heartbeat', async () => {
+    expect(await leftBy({ attempt: 3, isLocal: true })).toBeUndefined();
+  });
 
-      expect(new Set(ids).size).toBe(2);
-    },
-  );
+  it.each([undefined, null, 'half', 17, { page: 3 }])('is not found where the attempt before left %j', async (left) => {
+    expect(await foundIn({ attempt: 2, heartbeatDetails: left })).toBeUndefined();
+  });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Attempt, Claimed } from '../../src/db/attempt.js';
 import { beatTask } from '../../src/db/beat.js';
 import { claimTask } from '../../src/db/claim.js';
 import { cancelItem, pauseItem, rescueItem, retryItem } from '../../src/db/control.js';
@@ -54,23 +55,25 @@ describe('a claim is answered run', () => {
     expect(await claimTask(spine.pool, straight, attempt)).toEqual(first);
   });
 
-  it('under the id of an attempt that was given no answer, by the one after it, whose the task is from then on', async () => {
+  it('after a claim that was never answered, under whose id the next attempt asks: that is no crash', async () => {
     const hand = byHand(spine.pool, straight);
-    const id = await hand.make();
-    const [first, second] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2026-01-01T00:00:03.000Z')];
-    const unanswered = await hand.claimed(id, { worker: 'worker-a', scheduledAt: first });
-    const next = await hand.attempt(id, { worker: 'worker-b', scheduledAt: second, claimId: unanswered.claimId });
+    const { unanswered, next } = await leaveUnanswered(hand);
 
     const taken = await claimTask(spine.pool, straight, next);
 
-    expect(taken).toMatchObject({ answer: 'run', claimed: { fence: 2, attempt: 1, worker: 'worker-b' } });
-    expect(await hand.finish(unanswered)).toEqual({ refused: 'superseded' });
+    expect(taken).toMatchObject({ answer: 'run', claimed: { fence: 3, attempt: 1 } });
     expect(await claimTask(spine.pool, straight, next)).toEqual(taken);
-    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'running', crashes: 0 });
-    expect(await attemptsOf(spine.pool, id)).toEqual([]);
-    // The death of the worker that has it is counted, by whoever asks under an id of its own.
-    expect(await hand.claimed(id, { worker: 'worker-c' })).toMatchObject({ fence: 4, attempt: 2 });
-    expect(await attemptsOf(spine.pool, id)).toEqual(['read crash']);
+    expect(await hand.finish(unanswered)).toEqual({ refused: 'superseded' });
+    const { itemId } = next;
+    const { rows } = await spine.pool.query('SELECT worker, token, scheduled_at FROM tasks WHERE item_id = $1', [
+      itemId,
+    ]);
+    expect(rows).toEqual([{ worker: 'worker-b', token: next.token, scheduled_at: next.scheduledAt }]);
+    expect(await taskOf(spine.pool, itemId, 'read')).toMatchObject({ status: 'running', crashes: 0 });
+    expect(await attemptsOf(spine.pool, itemId)).toEqual([]);
+    // The death of the worker that has it now does count, for whoever asks under an id of its own.
+    expect(await hand.claimed(itemId, { worker: 'worker-c' })).toMatchObject({ fence: 5, attempt: 2 });
+    expect(await attemptsOf(spine.pool, itemId)).toEqual(['read crash']);
   });
 
   it('after a crash: the attempt before is recorded, and its fence is void', async () => {
@@ -257,6 +260,15 @@ describe('a claim is answered hold', () => {
     expect(await hand.claim(id)).toEqual({ answer: 'hold', reason: 'paused', forMs: FOR_EVER_MS });
   });
 
+  it('after a claim that was never answered, if the item was paused since: nobody has begun', async () => {
+    const hand = byHand(spine.pool, straight);
+    const { next } = await leaveUnanswered(hand);
+    await pauseItem(spine.pool, find, { itemId: next.itemId, actor: ROOT, until: 'infinity' });
+
+    expect(await claimTask(spine.pool, straight, next)).toMatchObject({ answer: 'hold', reason: 'paused' });
+    expect(await taskOf(spine.pool, next.itemId, 'read')).toMatchObject({ status: 'waiting', attempt: 0, crashes: 0 });
+  });
+
   it('again and again until the pause is over', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
@@ -298,6 +310,18 @@ describe('an outdated attempt, which a frozen worker wakes with', () => {
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT });
 
     expect(await hand.claim(id, { scheduledAt: EARLIER })).toMatchObject({ answer: 'run' });
+  });
+});
+
+describe('a claim that was asked for twice, and comes late', () => {
+  it('does not take the task that its attempt has ended in between', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    const attempt = await hand.claimed(id);
+    await hand.commit(attempt, { is: 'error', error: FAILURE, retryInMs: 10 });
+
+    expect(await claimTask(spine.pool, straight, attempt)).toMatchObject({ answer: 'hold', reason: 'outdated' });
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'waiting', fence: 1, errors: 1 });
   });
 });
 
@@ -371,4 +395,13 @@ async function holdPipeline(pipeline: string, until: string): Promise<void> {
     `INSERT INTO holds (pipeline, kind, until, reason, set_by) VALUES ($1, 'pause', ${until}, 'because', 'root')`,
     [pipeline],
   );
+}
+
+/** Granted to an attempt on one worker, which gave up asking; and the next one, on another. */
+async function leaveUnanswered(hand: ReturnType<typeof byHand>): Promise<{ unanswered: Claimed; next: Attempt }> {
+  const id = await hand.make();
+  const times = [new Date('2026-01-01T00:00:00.000Z'), new Date('2026-01-01T00:00:03.000Z')] as const;
+  const unanswered = await hand.claimed(id, { worker: 'worker-a', scheduledAt: times[0] });
+  const next = await hand.attempt(id, { worker: 'worker-b', scheduledAt: times[1], claimId: unanswered.claimId });
+  return { unanswered, next };
 }

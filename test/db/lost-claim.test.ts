@@ -15,7 +15,7 @@ import { rereadAttempt } from '../../src/db/reread.js';
 import { type RunningPostgres, startPostgres } from '../../src/start/embedded-postgres.js';
 import { effectsOf, taskOf, trailFaults } from '../support/facts.js';
 import { freePort } from '../support/free-port.js';
-import { byHand, findIn, ROOT, type Where } from '../support/spine.js';
+import { byHand, FAILURE, findIn, ROOT, type Where } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 
 /** A server that keeps what nobody waits for in memory. It need not reach the disk to outlive the server's end. */
@@ -56,7 +56,7 @@ describe('a claim that the database lost in a crash', () => {
     expect(await trailFaults(pool, lost.itemId)).toEqual([]);
   });
 
-  it('is made again for all that its attempt has under way, a beat and a commit at once', async () => {
+  it('is made again for a beat and a commit that both found it gone', async () => {
     const lost = await loseClaim();
     const both = [beatTask(pool, lost, null), hand().finish(lost)];
     expect(await Promise.all(both)).toEqual([false, { refused: 'superseded' }]);
@@ -70,9 +70,17 @@ describe('a claim that the database lost in a crash', () => {
     expect(await effectsOf(pool, lost.itemId)).toHaveLength(1);
   });
 
-  it('is not made again in an item that was cancelled meanwhile, though its task is as it was', async () => {
+  it('is not made again for a beat that looked before its attempt ended, and asks after', async () => {
     const lost = await loseClaim();
     expect(await claimAgain(pool, straight, lost)).toBe(true);
+    await hand().commit(lost, { is: 'error', error: FAILURE, retryInMs: 10 });
+
+    expect(await claimTask(pool, straight, lost)).toMatchObject({ answer: 'hold' });
+    expect(await taskOf(pool, lost.itemId, lost.stage)).toMatchObject({ status: 'waiting', errors: 1 });
+  });
+
+  it('is not made again in an item that was cancelled meanwhile', async () => {
+    const lost = await loseClaim();
     await cancelItem(pool, findIn(straight), { itemId: lost.itemId, actor: ROOT });
 
     expect(await claimAgain(pool, straight, lost)).toBe(false);
