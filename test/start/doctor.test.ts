@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { createTestDatabase, onServer, urlOfDatabase } from '../support/postgres.js';
 import { createNamespace, settingsOf, startParts } from './parts.js';
@@ -81,6 +82,28 @@ describe('npm run doctor', () => {
     expect(finding('api')).toMatchObject({ level: 'warning', says: 'No API answers at http://127.0.0.1:9.' });
     expect(finding('migrations')).toMatchObject({ level: 'ok' });
     expect(output).toContain('→ Start workers with npm run worker.');
+  });
+
+  it('names a worker whose process is there and says nothing', { timeout: TIMEOUT_MS }, async () => {
+    const database = await createTestDatabase();
+    onTestFinished(() => database.drop());
+    const frozen = new pg.Client({ connectionString: database.url });
+    await frozen.connect();
+    onTestFinished(() => frozen.end());
+    await frozen.query('SELECT pg_advisory_lock(4711)');
+    await frozen.query(
+      `INSERT INTO workers (id, name, host, pid, build, pipelines, lock_key, seen_at)
+       VALUES ('a', 'worker-1', 'here', 17, 'test', '{canary}', 4710, now()),
+         ('b', 'worker-2', 'here', 18, 'test', '{canary}', 4711, now() - interval '1 minute'),
+         ('c', 'worker-3', 'here', 19, 'test', '{canary}', 4712, now() - interval '1 day')`,
+    );
+
+    const { finding } = await examine(await serversOnly(database.url));
+
+    expect(finding('workers')).toMatchObject({
+      level: 'warning',
+      says: 'Silent for more than 20 s though the process is there: worker-2 on here (pid 18).',
+    });
   });
 
   it('names the migrations that are not applied', { timeout: TIMEOUT_MS }, async () => {

@@ -3,7 +3,8 @@ import pg from 'pg';
 import { projectRoot } from '../../config.js';
 import { WORKER_SILENT_SECONDS } from '../../core/presence.js';
 import { pendingMigrations } from '../../db/migrate.js';
-import { type Check, type Finding, messageOf, ok, type Patient, problem } from './check.js';
+import { HELD_LOCKS } from '../../db/workers.js';
+import { type Check, type Finding, messageOf, ok, type Patient, problem, warning } from './check.js';
 import { clockFinding } from './clock.js';
 
 /** The oldest version that is tested. */
@@ -87,13 +88,31 @@ async function checkClock(patient: Patient): Promise<Finding> {
 }
 
 async function checkWorkers(patient: Patient): Promise<Finding> {
-  const { names } = await one<{ names: string[] }>(
+  const { present, silent } = await one<{ present: string[]; silent: string[] }>(
     patient,
-    `SELECT coalesce(array_agg(name || ' on ' || host ORDER BY name), '{}') AS names FROM workers
-     WHERE COALESCE(stopped_at, seen_gone_at, died_at) IS NULL AND seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds'`,
+    `WITH known AS (
+       SELECT name || ' on ' || host AS place, format('%s on %s (pid %s)', name, host, pid) AS process,
+         seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds' AS is_seen, lock_key IN (${HELD_LOCKS}) AS is_held
+       FROM workers WHERE COALESCE(stopped_at, seen_gone_at, died_at) IS NULL
+     )
+     SELECT coalesce(array_agg(place ORDER BY place) FILTER (WHERE is_seen), '{}') AS present,
+       coalesce(array_agg(process ORDER BY process) FILTER (WHERE NOT is_seen AND is_held), '{}') AS silent FROM known`,
   );
-  if (names.length > 0) return ok(`There: ${names.join(', ')}.`);
-  return problem(`No worker was seen in the last ${WORKER_SILENT_SECONDS} s.`, 'Start workers with npm run worker.');
+  if (present.length === 0) {
+    const wake = silent.length > 0 ? ` Or wake ${silent.join(', ')}: the process is there and says nothing.` : '';
+    return problem(
+      `No worker was seen in the last ${WORKER_SILENT_SECONDS} s.`,
+      `Start workers with npm run worker.${wake}`,
+    );
+  }
+  // Who holds its lock and says nothing is frozen or blocked: it takes no work, and nobody starts it again.
+  if (silent.length > 0) {
+    return warning(
+      `Silent for more than ${WORKER_SILENT_SECONDS} s though the process is there: ${silent.join(', ')}.`,
+      'Wake it, or end it and start another: what it held is done elsewhere.',
+    );
+  }
+  return ok(`There: ${present.join(', ')}.`);
 }
 
 async function one<Row extends pg.QueryResultRow>({ pool }: Patient, statement: string): Promise<Row> {

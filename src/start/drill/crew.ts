@@ -34,7 +34,7 @@ function assertEnough(crew: WorkerSeen[]): void {
   if (crew.length === 1) {
     throw new StartError(
       `drill: ${only.name} (pid ${only.pid}) is the only worker, and nobody could take over from it. ` +
-        'Start another with npm run worker, or set WORKERS to 2 or more.',
+        'Start another with npm run worker, set WORKERS to 2 or more, or wake one that is frozen.',
     );
   }
 }
