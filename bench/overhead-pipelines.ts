@@ -1,6 +1,6 @@
 import { stagesIn } from '../src/core/machine.js';
 import type { Pipeline, StateRow } from '../src/core/pipeline.js';
-import { canary } from '../src/pipelines/canary.js';
+import { canary } from '../src/domains/canary/table.js';
 
 /** The canary with its single stages as local activities. */
 const shortCanary: Pipeline = {

@@ -1,9 +1,9 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import { canaryStages } from '../src/activities/canary/stages.js';
+import { canaryStages } from '../src/domains/canary/activities/stages.js';
 import { createActivities } from '../src/activities/stage-runner.js';
-import { createPool } from '../src/db/client.js';
-import { findCanarySettings } from '../src/db/canaries.js';
+import { createPool } from '../src/db/postgres/client.js';
+import { findCanarySettings } from '../src/domains/canary/db/canaries.js';
 import { createItemWorker } from '../src/temporal/worker.js';
 import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';
 

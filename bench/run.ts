@@ -1,6 +1,6 @@
-import { overhead } from './overhead.js';
-import { scan } from './scan.js';
-import { sweep } from './sweep.js';
+import { overhead } from './overhead.bench.js';
+import { scan } from '../test/domains/submission/bench/scan.bench.js';
+import { sweep } from './sweep.bench.js';
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<boolean>>> = { overhead, scan, sweep };
 

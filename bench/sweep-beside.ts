@@ -1,4 +1,4 @@
-import { createPool } from '../src/db/client.js';
+import { createPool } from '../src/db/postgres/client.js';
 import { liveIds, stickAgain, stuckIds } from './sweep-data.js';
 import { createSweeper, engineInMemory } from './sweep-once.js';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../src/db/migrate.js';
+import { migrate } from '../src/db/postgres/migrate.js';
 
 export const LIVE = 1_000;
 export const STUCK = 50;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { pino } from 'pino';
 import { createSweep } from '../src/activities/maintenance/sweep.js';
 import type { Pipeline } from '../src/core/pipeline.js';
-import { canary } from '../src/pipelines/canary.js';
+import { canary } from '../src/domains/canary/table.js';
 import type { Engine } from '../src/ports/engine.js';
 import { STUCK } from './sweep-data.js';
 

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { claimTask } from '../src/db/claim.js';
-import { canaryRow } from '../src/db/canaries.js';
-import { createPool } from '../src/db/client.js';
-import { commitAttempt } from '../src/db/commit.js';
-import { createItem } from '../src/db/items.js';
+import { claimTask } from '../src/db/spine/claim/claim.js';
+import { canaryRow } from '../src/domains/canary/db/canaries.js';
+import { createPool } from '../src/db/postgres/client.js';
+import { commitAttempt } from '../src/db/spine/commit.js';
+import { createItem } from '../src/db/spine/items.js';
 import { quantile } from './quantile.js';
 import { sweptCanary } from './sweep-once.js';
 

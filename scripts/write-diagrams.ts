@@ -5,7 +5,7 @@ import { diagramOf } from '../src/core/diagram.js';
 import { stagesIn } from '../src/core/machine.js';
 import type { Pipeline, StageRow } from '../src/core/pipeline.js';
 import { DEFAULT_BEATS } from '../src/core/step.js';
-import { PIPELINES } from '../src/pipelines/registry.js';
+import { PIPELINES } from '../src/domains/tables.js';
 
 const HEAD = `# Pipelines
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig, projectRoot, variableNames } from '../src/config.js';
-import { canary } from '../src/pipelines/canary.js';
+import { canary } from '../src/domains/canary/table.js';
 
 const SECRET = 'a-secret-of-thirty-two-characters';
 

@@ -3,9 +3,9 @@ import { askedWaitMs, isRetryable } from '../core/errors.js';
 import { stageOf } from '../core/machine.js';
 import type { Pipeline, StageRow } from '../core/pipeline.js';
 import { msOf } from '../core/span.js';
-import type { Claimed } from '../db/attempt.js';
-import type { Ending } from '../db/commit.js';
-import { storableText } from '../db/parameters.js';
+import type { Claimed } from '../db/spine/attempt.js';
+import type { Ending } from '../db/spine/commit.js';
+import { storableText } from '../db/postgres/parameters.js';
 import type { Settled } from './watch.js';
 
 /** Wait between error tries where the table names none. */

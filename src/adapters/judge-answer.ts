@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BEST_MARK, type Criterion, CRITERIA } from '../core/judgement.js';
+import { BEST_MARK, type Criterion, CRITERIA } from '../domains/submission/core/judgement/judgement.js';
 
 /** Spelt out: some services refuse a schema with bounds in it. */
 const mark = z.literal(Array.from({ length: BEST_MARK + 1 }, (_, at) => at));

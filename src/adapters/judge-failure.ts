@@ -1,6 +1,6 @@
 import { APICallError, type FinishReason, NoObjectGeneratedError } from 'ai';
 import { AppError } from '../core/errors.js';
-import { OversizedAnswer } from './judge-fetch.js';
+import { OversizedAnswer } from './model-fetch.js';
 import { retryAfterMsOf } from './retry-after.js';
 
 const TOO_LONG = 'the skill is too long for this judge';

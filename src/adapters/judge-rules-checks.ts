@@ -1,9 +1,9 @@
-import type { Criterion } from '../core/judgement.js';
-import type { Place } from '../core/plain-text.js';
-import { BEHAVIOUR_CHECKS } from './judge-rules-behaviour.js';
-import type { RuleCase } from './judge-rules-case.js';
-import { FORM_CHECKS } from './judge-rules-form.js';
-import { PRIVILEGE_CHECKS } from './judge-rules-privilege.js';
+import type { Criterion } from '../domains/submission/core/judgement/judgement.js';
+import type { Place } from '../domains/submission/core/text/plain-text.js';
+import { BEHAVIOUR_CHECKS } from '../domains/submission/adapters/judge/judge-rules-behaviour.js';
+import type { RuleCase } from '../domains/submission/adapters/judge/judge-rules-case.js';
+import { FORM_CHECKS } from '../domains/submission/adapters/judge/judge-rules-form.js';
+import { PRIVILEGE_CHECKS } from '../domains/submission/adapters/judge/judge-rules-privilege.js';
 
 /** One thing the rules look at. */
 export interface Check {

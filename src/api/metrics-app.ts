@@ -1,8 +1,8 @@
 import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiDeps, App } from './app.js';
-import { addErrorHandler } from './errors.js';
-import { addMetricsRoute, type MetricsDeps } from './routes/metrics.js';
+import { addErrorHandler } from './http/errors.js';
+import { addMetricsRoute, type MetricsDeps } from './operators/metrics.js';
 
 /** Metrics on a port of their own, which only the scraper reaches: no token is asked for. */
 export function buildMetricsApp(deps: Pick<ApiDeps, MetricsDeps | 'logger'>): App {

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { msOf } from '../core/span.js';
-import { backgroundSchedulesOf, sourcesOf } from './background-settings.js';
+import { backgroundSchedulesOf, sourcesOf } from '../domains/submission/config/job-settings.js';
 import type { PipelineOverlay } from './pipeline-overlay.js';
 import type { Settings } from './settings.js';
-import { judgeOf, submissionOf } from './submission-settings.js';
+import { judgeOf, submissionOf } from '../domains/submission/config/submission-settings.js';
 
 export type Config = ReturnType<typeof configOf>;
 

@@ -1,7 +1,7 @@
 import { msOf } from '../core/span.js';
-import { bareTokenIn } from './background-settings.js';
+import { bareTokenIn } from '../domains/submission/config/job-settings.js';
 import type { Settings } from './settings.js';
-import { judgeProblemsIn, localFolderProblemsIn } from './submission-settings.js';
+import { judgeProblemsIn, localFolderProblemsIn } from '../domains/submission/config/submission-settings.js';
 
 /** Settings that are right one by one, and not together. */
 export function contradictionsIn(given: Settings): string[] {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PIPELINES } from '../pipelines/registry.js';
+import { PIPELINES } from '../domains/tables.js';
 import { beatsText, spansText, spanText, whole } from './values.js';
 
 /** Every pipeline's thresholds can be set: `CANARY_SWEEP_EVERY`, `VECTOR_INGEST_SWEEP_EVERY` and so on. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isMailAddress } from '../core/mail-address.js';
-import { backgroundSettings } from './background-settings.js';
-import { submissionSettings } from './submission-settings.js';
+import { backgroundSettings } from '../domains/submission/config/job-settings.js';
+import { submissionSettings } from '../domains/submission/config/submission-settings.js';
 import {
   keptText,
   mailAddresses,

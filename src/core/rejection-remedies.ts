@@ -1,4 +1,4 @@
-import type { Criterion } from './judgement.js';
+import type { Criterion } from '../domains/submission/core/judgement/judgement.js';
 
 /** What an owner can do about a concern of the judge, by what it is about. */
 const FIXES = {

@@ -1,6 +1,6 @@
 import type { Sql } from '../ports/sql.js';
-import type { ItemRow } from './item-row.js';
-import { raiseEvent } from './outbox.js';
+import type { ItemRow } from './spine/item-row.js';
+import { raiseEvent } from './recovery/outbox.js';
 
 /** Tells the owner that recovery has given the item up. Once for each run. */
 export async function raiseExhausted(

@@ -1,4 +1,4 @@
-import { databaseFaultOf } from './database-fault.js';
+import { databaseFaultOf } from './postgres/database-fault.js';
 
 /** Whether the database, and not the statement, is at fault: the same statement may well succeed later. */
 export function isTransient(error: unknown): boolean {

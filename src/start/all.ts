@@ -1,8 +1,8 @@
 import { ConfigError, EXIT_CONFIG, isBelowNpm, loadConfig } from '../config.js';
-import { openDataDir } from './data-dir.js';
-import { startEverything } from './start-everything.js';
-import { StartError } from './start-error.js';
-import { createSupervisor, type Supervisor } from './supervisor.js';
+import { openDataDir } from './embedded/data-dir.js';
+import { startEverything } from './embedded/start-everything.js';
+import { StartError } from './embedded/start-error.js';
+import { createSupervisor, type Supervisor } from './embedded/supervisor.js';
 
 /** npm passes a terminal's Ctrl-C on to us, who got it already: what comes within this time is the same one. */
 const SAME_SIGNAL_MS = 500;

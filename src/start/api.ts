@@ -1,26 +1,26 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.js';
-import type { AuthSettings } from '../api/auth.js';
-import { within } from '../api/engine-health.js';
+import type { AuthSettings } from '../api/http/auth.js';
+import { within } from '../api/items/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
-import { createStatusLinks } from '../api/status-links.js';
-import { countStarts } from '../api/tell-engine.js';
+import { createStatusLinks } from '../api/items/status-links.js';
+import { countStarts } from '../api/items/tell-engine.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { hasShortStage } from '../core/machine.js';
 import { schedulesOf } from '../core/schedules.js';
-import { createPool } from '../db/client.js';
-import { createPrisma } from '../db/prisma.js';
+import { createPool } from '../db/postgres/client.js';
+import { createPrisma } from '../db/postgres/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalEngine } from '../temporal/engine.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
 import { DECISION_SAVES } from './decisions.js';
-import { startLoops } from './loops.js';
-import { pipelinesOf } from './pipelines.js';
-import { runProcess } from './run-process.js';
-import { takeOverLogsAndSignals } from './temporal-runtime.js';
+import { startLoops } from './parts/loops.js';
+import { pipelinesOf } from './parts/pipelines.js';
+import { runProcess } from './parts/run-process.js';
+import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
 /** A megabyte: what is larger than that is uploaded, not posted. */
 const BODY_LIMIT_BYTES = 1_048_576;

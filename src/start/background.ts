@@ -6,15 +6,15 @@ import {
   createEnrichmentActivities,
   createStatsActivities,
 } from '../activities/background/activities.js';
-import { createNpmIndex } from '../adapters/package-index-npm.js';
-import { createGitHubHost } from '../adapters/repository-host-github.js';
+import { createNpmIndex } from '../domains/submission/adapters/package-index-npm.js';
+import { createGitHubHost } from '../domains/submission/adapters/repository-host-github.js';
 import type { Config } from '../config.js';
 import type { Pipeline } from '../core/pipeline.js';
 import { BACKGROUND_QUEUES, type BackgroundQueue, type ScheduleRow } from '../core/schedules.js';
-import { createPool } from '../db/client.js';
-import { submitFound } from '../db/submit-found.js';
+import { createPool } from '../db/postgres/client.js';
+import { submitFound } from '../domains/submission/db/submit-found.js';
 import { createJobWorker } from '../temporal/worker.js';
-import { keepWorking, WORKFLOW_BUNDLE } from './keep-working.js';
+import { keepWorking, WORKFLOW_BUNDLE } from './parts/keep-working.js';
 
 /** The one that runs, and the end of another that is given up. */
 const MAX_ACTIVITIES = 2;

@@ -1,5 +1,5 @@
-import { publishSkill } from '../db/skills.js';
-import type { submission } from '../pipelines/submission.js';
+import { publishSkill } from '../domains/submission/db/skills.js';
+import type { submission } from '../domains/submission/table.js';
 import type { AnyDecisionSaves, DecisionSaves } from '../ports/decision.js';
 
 const submissionDecisions = {

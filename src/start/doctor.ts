@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, loadConfig } from '../config.js';
-import { createPool } from '../db/client.js';
+import { createPool } from '../db/postgres/client.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
 import { messageOf, type NamedFinding, runChecks } from './doctor/check.js';
 import { databaseChecks } from './doctor/database-checks.js';
-import { submissionChecks } from './doctor/submission-checks.js';
+import { submissionChecks } from '../domains/submission/start/doctor-checks.js';
 import { temporalChecks } from './doctor/temporal-checks.js';
-import { installationOf } from './installation.js';
+import { installationOf } from './embedded/installation.js';
 
 const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks, ...submissionChecks];
 

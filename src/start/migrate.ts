@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ConfigError, loadConfig, projectRoot } from '../config.js';
-import { migrate } from '../db/migrate.js';
-import { runProcess } from './run-process.js';
+import { migrate } from '../db/postgres/migrate.js';
+import { runProcess } from './parts/run-process.js';
 
 /** Brings the database of a split installation up to date; `npm start` does this by itself. */
 async function main(): Promise<void> {

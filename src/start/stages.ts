@@ -1,9 +1,9 @@
-import { canaryStages } from '../activities/canary/stages.js';
+import { canaryStages } from '../domains/canary/activities/stages.js';
 import type { Config } from '../config.js';
-import { findCanarySettings, isLive } from '../db/canaries.js';
+import { findCanarySettings, isLive } from '../domains/canary/db/canaries.js';
 import type { Sql } from '../ports/sql.js';
 import type { AnyStage } from '../ports/stage.js';
-import { submissionStagesOf } from './submission-stages.js';
+import { submissionStagesOf } from '../domains/submission/start/submission-stages.js';
 
 /** What a worker process gives its stages to build theirs from. */
 export interface StageParts {

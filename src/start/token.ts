@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Role, ROLES } from '../api/auth.js';
+import { type Role, ROLES } from '../api/http/auth.js';
 import { type Config, loadConfig } from '../config.js';
 import { isSpan, msOf } from '../core/span.js';
-import { asksForHelp } from './asks-for-help.js';
-import { runProcess } from './run-process.js';
-import { secretIn, signToken } from './secrets.js';
-import { StartError } from './start-error.js';
+import { asksForHelp } from './parts/asks-for-help.js';
+import { runProcess } from './parts/run-process.js';
+import { secretIn, signToken } from './parts/secrets.js';
+import { StartError } from './embedded/start-error.js';
 
 const USAGE = `npm run --silent token -- <user> [--role ${ROLES.join('|')}] [--for 8h]`;
 

@@ -10,19 +10,19 @@ import type { Logger } from 'pino';
 import { patientReads } from '../activities/patient-reads.js';
 import { createActivities } from '../activities/stage-runner.js';
 import { type Config, ConfigError, loadConfig, projectRoot, version } from '../config.js';
-import { createPool } from '../db/client.js';
-import { holdPresence } from '../db/presence.js';
-import { seeWorker } from '../db/workers.js';
+import { createPool } from '../db/postgres/client.js';
+import { holdPresence } from '../db/recovery/hold-presence.js';
+import { seeWorker } from '../db/recovery/workers.js';
 import { createLogger } from '../telemetry/logger.js';
 import { connectionOptionsOf, createTemporalClient } from '../temporal/connection.js';
 import { createTemporalEngine } from '../temporal/engine.js';
 import { createItemWorker } from '../temporal/worker.js';
-import { maintenanceWorkerOf } from './maintenance.js';
-import { installationOf } from './installation.js';
-import { pipelinesOf } from './pipelines.js';
-import { runProcess } from './run-process.js';
+import { maintenanceWorkerOf } from './parts/maintenance.js';
+import { installationOf } from './embedded/installation.js';
+import { pipelinesOf } from './parts/pipelines.js';
+import { runProcess } from './parts/run-process.js';
 import { STAGES } from './stages.js';
-import { takeOverLogsAndSignals } from './temporal-runtime.js';
+import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
 /** How often the registry is told that this process is there. */
 const SEEN_EVERY_MS = 5_000;

@@ -1,7 +1,7 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { DiscoveryActivities, DiscoverPage } from '../core/discovery.js';
+import type { DiscoveryActivities, DiscoverPage } from '../domains/submission/core/address/discovery.js';
 import type { JobFacts } from '../core/jobs.js';
-import { inPhase, type JobRecord, runJob } from './job.js';
+import { inPhase, type JobRecord, runJob } from './execution.js';
 
 export interface DiscoverInput {
   keyword: string;

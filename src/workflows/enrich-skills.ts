@@ -1,7 +1,7 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { EnrichmentActivities } from '../core/discovery.js';
+import type { EnrichmentActivities } from '../domains/submission/core/address/discovery.js';
 import type { JobFacts } from '../core/jobs.js';
-import { inPhase, runJob } from './job.js';
+import { inPhase, runJob } from './execution.js';
 
 /** As for discovery. */
 const { enrichPage } = proxyActivities<EnrichmentActivities>({

@@ -1,6 +1,6 @@
 import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
 import { type JobFacts, RETENTION_STEPS, type RetentionActivities } from '../core/jobs.js';
-import { inPhase, messageOf, runJob } from './job.js';
+import { inPhase, messageOf, runJob } from './execution.js';
 
 /** A batch is bounded below the limit of a statement. */
 const { retainBatch } = proxyActivities<RetentionActivities>({

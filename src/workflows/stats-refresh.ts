@@ -1,7 +1,7 @@
 import { isCancellation, proxyActivities } from '@temporalio/workflow';
-import { AGGREGATES, type StatsActivities } from '../core/aggregates.js';
+import { AGGREGATES, type StatsActivities } from '../domains/submission/core/aggregates.js';
 import type { JobFacts } from '../core/jobs.js';
-import { inPhase, messageOf, runJob } from './job.js';
+import { inPhase, messageOf, runJob } from './execution.js';
 
 /** A handful of statements, each of which the database ends after 15 s. */
 const { refreshAggregate } = proxyActivities<StatsActivities>({

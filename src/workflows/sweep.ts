@@ -2,7 +2,7 @@ import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow'
 import type { JobFacts } from '../core/jobs.js';
 import { sweepIdOf } from '../core/schedules.js';
 import { emptyPage, type SweepActivities, type SweepPage } from '../core/sweep-page.js';
-import { inPhase, type JobRecord, runJob } from './job.js';
+import { inPhase, type JobRecord, runJob } from './execution.js';
 
 export interface SweepInput {
   pipeline: string;

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
-import { openSession } from '../../src/db/session.js';
-import { lockWorker, registerWorker } from '../../src/db/workers.js';
+import { openSession } from '../../src/db/postgres/session.js';
+import { lockWorker, registerWorker } from '../../src/db/recovery/workers.js';
 import { attemptsOf, taskOf } from '../support/facts.js';
 import { until } from '../support/until.js';
 import { untilAborted, useStack } from '../support/worker.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { CanarySettings } from '../../src/pipelines/canary-settings.js';
+import type { CanarySettings } from '../../src/domains/canary/core/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { RunInput } from '../../src/core/run.js';
-import { canaryRow } from '../../src/db/canaries.js';
-import { canary } from '../../src/pipelines/canary.js';
+import { canaryRow } from '../../src/domains/canary/db/canaries.js';
+import { canary } from '../../src/domains/canary/table.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
 import { attemptsOf, effectsOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';
 import { historyOf } from '../support/history.js';

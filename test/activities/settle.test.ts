@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunRef, workflowIdOf } from '../../src/core/run.js';
-import { createPool } from '../../src/db/client.js';
+import { createPool } from '../../src/db/postgres/client.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import type { AnyStage, Json } from '../../src/ports/stage.js';
 import { attemptsOf, effectsOf, itemOf, tasksOf } from '../support/facts.js';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verdictOf } from '../../src/core/judgement.js';
-import type { Judgement } from '../../src/ports/judge.js';
-import type { Skill } from '../../src/ports/skill.js';
-import { goodSkill } from '../ports/judge-cases.js';
-import { judgeContract, PATIENT } from '../ports/judge-contract.js';
-import { judgeFailureContract } from './judge-failure-contract.js';
-import { answerOf, API_KEY, type Protocol, saying, startGenerousModel, UNHURRIED_MS } from './judge-server.js';
+import { verdictOf } from '../../src/domains/submission/core/judgement/judgement.js';
+import type { Judgement } from '../../src/domains/submission/ports/judge.js';
+import type { Skill } from '../../src/domains/submission/ports/skill.js';
+import { goodSkill } from '../domains/submission/ports/judge-cases.js';
+import { judgeContract, PATIENT } from '../domains/submission/ports/judge-contract.js';
+import { judgeFailureContract } from '../ports/model-contract.js';
+import { answerOf, API_KEY, type Protocol, saying, startGenerousModel, UNHURRIED_MS } from './model-server.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 /** What holds for every judge that asks a model, however kind the model, however bad the server, whatever it answers. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AnswerFormat, createOpenAICompatibleJudge } from '../../src/adapters/judge-openai-compatible.js';
-import { goodSkill } from '../ports/judge-cases.js';
-import { PATIENT } from '../ports/judge-contract.js';
+import { type AnswerFormat, createOpenAICompatibleJudge } from '../../src/adapters/model-openai-compatible.js';
+import { goodSkill } from '../domains/submission/ports/judge-cases.js';
+import { PATIENT } from '../domains/submission/ports/judge-contract.js';
 import { modelJudgeContract } from './judge-model-contract.js';
-import { answerOf, API_KEY, completionOf, saying, UNHURRIED_MS } from './judge-server.js';
+import { answerOf, API_KEY, completionOf, saying, UNHURRIED_MS } from './model-server.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 modelJudgeContract({

@@ -1,6 +1,6 @@
 import { AppError } from '../../src/core/errors.js';
 import { schedulesOf } from '../../src/core/schedules.js';
-import { canary } from '../../src/pipelines/canary.js';
+import { canary } from '../../src/domains/canary/table.js';
 import type { Schedules, ScheduleStatus } from '../../src/ports/schedules.js';
 import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { ItemAnswer } from '../../src/api/item-schema.js';
-import type { Claimed } from '../../src/db/attempt.js';
-import { claimTask } from '../../src/db/claim.js';
-import { commitAttempt, type Ending } from '../../src/db/commit.js';
-import { canary } from '../../src/pipelines/canary.js';
+import type { ItemAnswer } from '../../src/api/items/item-schema.js';
+import type { Claimed } from '../../src/db/spine/attempt.js';
+import { claimTask } from '../../src/db/spine/claim/claim.js';
+import { commitAttempt, type Ending } from '../../src/db/spine/commit.js';
+import { canary } from '../../src/domains/canary/table.js';
 import { ADMIN, type TestApi, type Who } from './setup.js';
 
 /** What a worker does to a canary, by hand. */

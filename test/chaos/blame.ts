@@ -1,4 +1,4 @@
-import { canary } from '../../src/pipelines/canary.js';
+import { canary } from '../../src/domains/canary/table.js';
 import { msOf } from '../../src/core/span.js';
 import type { AttemptFact } from '../audit/recovery-facts.js';
 import type { Inflicted } from './inflict.js';

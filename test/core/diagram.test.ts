@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { diagramOf } from '../../src/core/diagram.js';
 import { batched, resting, spreadLast, straight } from '../support/tables.js';
-import { submission } from '../../src/pipelines/submission.js';
+import { submission } from '../../src/domains/submission/table.js';
 
 it('draws a pipeline as Mermaid, recovery moves in one note', () => {
   expect(diagramOf(resting)).toBe(`stateDiagram-v2

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { lateSweeps } from '../../src/core/late-sweeps.js';
 import { schedulesOf } from '../../src/core/schedules.js';
-import { canary } from '../../src/pipelines/canary.js';
+import { canary } from '../../src/domains/canary/table.js';
 import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 
 const HOUR_MS = 3_600_000;

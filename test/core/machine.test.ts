@@ -26,8 +26,8 @@ import {
   triggerOf,
 } from '../../src/core/machine.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
-import { canary } from '../../src/pipelines/canary.js';
-import { submission } from '../../src/pipelines/submission.js';
+import { canary } from '../../src/domains/canary/table.js';
+import { submission } from '../../src/domains/submission/table.js';
 import { conversation, file } from '../support/spec-tables.js';
 import {
   admitting,

@@ -3,7 +3,7 @@ import { definePipeline, fanOut, type OutcomeOf, stage, type StageOf, type State
 import type { DecisionSaves } from '../../src/ports/decision.js';
 import type { AnyStage, Stage, StageResult, Stages } from '../../src/ports/stage.js';
 import type { brief, several, spreadAll, spreadLast, straight } from '../support/tables.js';
-import type { submission } from '../../src/pipelines/submission.js';
+import type { submission } from '../../src/domains/submission/table.js';
 import type { conversation, vectorIngest } from '../support/spec-tables.js';
 
 const sweep = { every: '10s', staleAfter: '5s', stuckAfter: '15s' } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { edgesOf, isEnd, rowOf, stageOf, stagesIn, stateNamesOf, type Via } from '../../src/core/machine.js';
 import { fanOut, type Pipeline, stage } from '../../src/core/pipeline.js';
-import { submission } from '../../src/pipelines/submission.js';
+import { submission } from '../../src/domains/submission/table.js';
 import { conversation, file, rasterProcess, vectorIngest } from '../support/spec-tables.js';
 
 /** `A → B | C · D → E` as the specification writes it, one move a line. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Facts, ItemFacts, RunningTask } from '../../src/core/diagnosis.js';
 import { engineFactsOf, retryDecision, type RunLook } from '../../src/core/retry.js';
-import { canary } from '../../src/pipelines/canary.js';
+import { canary } from '../../src/domains/canary/table.js';
 
 const now = new Date('2030-01-01T12:00:00Z');
 const ago = (ms: number) => new Date(now.getTime() - ms);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { intervalMsOf, schedulesOf } from '../../src/core/schedules.js';
-import { canary } from '../../src/pipelines/canary.js';
+import { canary } from '../../src/domains/canary/table.js';
 
 const settings = {
   ...{ off: [], retentionAt: '04:00', rescuesPerSweep: 100 },

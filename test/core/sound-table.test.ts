@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { definePipeline, type FanOut, type Pipeline, type StageRow, type StateRow } from '../../src/core/pipeline.js';
 import { assertSoundTable } from '../../src/core/sound-table.js';
-import { canary } from '../../src/pipelines/canary.js';
+import { canary } from '../../src/domains/canary/table.js';
 import { SPEC_TABLES } from '../support/spec-tables.js';
 import { SAMPLE_TABLES } from '../support/tables.js';
 

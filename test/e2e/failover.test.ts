@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HELD_LOCKS } from '../../src/db/workers.js';
+import { HELD_LOCKS } from '../../src/db/recovery/workers.js';
 import { attemptsOf, effectsOf, itemOf } from '../support/facts.js';
 import { type Installation, type PartName, startInstallation } from '../support/installation.js';
 import { type Standby, startStandby } from '../support/standby.js';

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type App, buildApp } from '../../src/api/app.js';
-import { createStatusLinks } from '../../src/api/status-links.js';
+import { createStatusLinks } from '../../src/api/items/status-links.js';
 import { workflowIdOf } from '../../src/core/run.js';
-import { createPrisma, type Prisma } from '../../src/db/prisma.js';
+import { createPrisma, type Prisma } from '../../src/db/postgres/prisma.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createFakeSchedules } from '../api/fake-schedules.js';
 import { ADMIN, SECRET, tokenOf } from '../api/setup.js';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import { projectRoot } from '../../src/config.js';
 import { schedulesOf } from '../../src/core/schedules.js';
-import { PIPELINES } from '../../src/pipelines/registry.js';
+import { PIPELINES } from '../../src/domains/tables.js';
 import { type Installation, startInstallation } from '../support/installation.js';
 import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 import { until } from '../support/until.js';

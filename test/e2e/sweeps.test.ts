@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cancelItem, rescueItem } from '../../src/db/control.js';
-import { canary } from '../../src/pipelines/canary.js';
+import { cancelItem, rescueItem } from '../../src/db/spine/control.js';
+import { canary } from '../../src/domains/canary/table.js';
 import { auditOf, effectsOf, itemOf } from '../support/facts.js';
 import { type Installation, startInstallation } from '../support/installation.js';
 import { type Proxy, startProxy } from '../support/proxy.js';

@@ -1,4 +1,4 @@
-import type { ItemAnswer } from '../../src/api/item-schema.js';
+import type { ItemAnswer } from '../../src/api/items/item-schema.js';
 import type { Reason } from '../../src/core/diagnosis.js';
 import { until } from '../support/until.js';
 import type { FaultCase, Victim } from './fault-case.js';

@@ -1,5 +1,5 @@
-import type { ItemAnswer } from '../../src/api/item-schema.js';
-import type { ReceiptAnswer } from '../../src/api/receipt-answer.js';
+import type { ItemAnswer } from '../../src/api/items/item-schema.js';
+import type { ReceiptAnswer } from '../../src/api/operators/receipt-answer.js';
 import { effectsOf, trailFaults } from '../support/facts.js';
 import { type Answered, type Asked, LEAST, sumOf } from './ask.js';
 import type { Expectation, FaultCase, Wanted, WantedReceipt } from './fault-case.js';

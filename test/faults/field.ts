@@ -1,5 +1,5 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
-import type { ItemAnswer } from '../../src/api/item-schema.js';
+import type { ItemAnswer } from '../../src/api/items/item-schema.js';
 import { workflowIdOf } from '../../src/core/run.js';
 import { type Caller, callerOf } from '../e2e/caller.js';
 import { itemOf, taskOf } from '../support/facts.js';

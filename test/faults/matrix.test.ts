@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ItemAnswer } from '../../src/api/item-schema.js';
+import type { ItemAnswer } from '../../src/api/items/item-schema.js';
 import type { Reason } from '../../src/core/diagnosis.js';
 import type { Asked, Counts } from './ask.js';
 import { answerFaults } from './check.js';

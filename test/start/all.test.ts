@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { variableNames } from '../../src/config.js';
-import { openDataDir } from '../../src/start/data-dir.js';
+import { openDataDir } from '../../src/start/embedded/data-dir.js';
 import { freePort } from '../support/free-port.js';
 import { runChild } from './run-child.js';
 import { tempDir } from './temp-dir.js';

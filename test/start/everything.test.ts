@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../scripts/pid-lock.mjs';
 import { projectRoot, variableNames } from '../../src/config.js';
 import { freePort } from '../support/free-port.js';
-import { signalIfThere } from '../../src/start/os-process.js';
+import { signalIfThere } from '../../src/start/embedded/os-process.js';
 import { until } from '../support/until.js';
 import { tempDir } from './temp-dir.js';
 

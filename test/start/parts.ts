@@ -8,10 +8,10 @@ import type pg from 'pg';
 import { inject } from 'vitest';
 import { projectRoot, variableNames } from '../../src/config.js';
 import { freePort } from '../support/free-port.js';
-import { nodePart } from '../../src/start/node-part.js';
-import { ensureAdminToken } from '../../src/start/secrets.js';
-import { createSupervisor } from '../../src/start/supervisor.js';
-import { whenHealthy } from '../../src/start/when-healthy.js';
+import { nodePart } from '../../src/start/embedded/node-part.js';
+import { ensureAdminToken } from '../../src/start/parts/secrets.js';
+import { createSupervisor } from '../../src/start/embedded/supervisor.js';
+import { whenHealthy } from '../../src/start/embedded/when-healthy.js';
 import { ensureSearchAttribute } from '../../src/temporal/search-attributes.js';
 import { createTestDatabase } from '../support/postgres.js';
 

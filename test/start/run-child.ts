@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished, vi } from 'vitest';
-import { signalIfThere } from '../../src/start/os-process.js';
+import { signalIfThere } from '../../src/start/embedded/os-process.js';
 
 const root = resolve(import.meta.dirname, '../..');
 

@@ -1,6 +1,6 @@
 import { jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { ensureJwtSecret } from '../../src/start/secrets.js';
+import { ensureJwtSecret } from '../../src/start/parts/secrets.js';
 import { runChild } from './run-child.js';
 import { tempDir } from './temp-dir.js';
 

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { createLogNotifier } from '../../src/adapters/notifier-log.js';
 import { createWebhookNotifier } from '../../src/adapters/notifier-webhook.js';
-import { startCourier } from '../../src/api/courier.js';
-import { createPool } from '../../src/db/client.js';
+import { startCourier } from '../../src/loops/courier.js';
+import { createPool } from '../../src/db/postgres/client.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 
 /** A courier in a process of its own, to be killed. */

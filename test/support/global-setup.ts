@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
-import { migrate } from '../../src/db/migrate.js';
-import { startPostgres } from '../../src/start/embedded-postgres.js';
-import { startTemporal } from '../../src/start/embedded-temporal.js';
+import { migrate } from '../../src/db/postgres/migrate.js';
+import { startPostgres } from '../../src/start/embedded/embedded-postgres.js';
+import { startTemporal } from '../../src/start/embedded/embedded-temporal.js';
 import { freePort } from './free-port.js';
-import type { Running } from '../../src/start/running.js';
+import type { Running } from '../../src/start/embedded/running.js';
 import { onServer, templateDatabase, urlOfDatabase } from './postgres.js';
 
 declare module 'vitest' {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { signalIfThere } from '../../src/start/os-process.js';
-import type { Exit, Running } from '../../src/start/running.js';
-import type { Part } from '../../src/start/supervisor.js';
+import { signalIfThere } from '../../src/start/embedded/os-process.js';
+import type { Exit, Running } from '../../src/start/embedded/running.js';
+import type { Part } from '../../src/start/embedded/supervisor.js';
 import { until } from './until.js';
 
 /** Kills parts of an installation, by the ids of their processes, and keeps them away if asked to. */

@@ -4,7 +4,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { createMaintenanceActivities } from '../../src/activities/maintenance/activities.js';
 import type { ScheduleRow } from '../../src/core/schedules.js';
 import type { SweepActivities, SweepPage } from '../../src/core/sweep-page.js';
-import type { Kept } from '../../src/db/retention.js';
+import type { Kept } from '../../src/db/recovery/retention.js';
 import { createJobWorker } from '../../src/temporal/worker.js';
 import { inject, vi } from 'vitest';
 import { createNamespace } from '../start/parts.js';

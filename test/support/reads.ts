@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { createPool } from '../../src/db/client.js';
+import { createPool } from '../../src/db/postgres/client.js';
 import type { Spine } from './spine.js';
 
 const TABLES = ['items', 'tasks', 'attempts', 'audit', 'submissions'];

@@ -1,4 +1,8 @@
-import type { DiscoverPage, DiscoverPageInput, EnrichPage } from '../../src/core/discovery.js';
+import type {
+  DiscoverPage,
+  DiscoverPageInput,
+  EnrichPage,
+} from '../../src/domains/submission/core/address/discovery.js';
 import { gate } from './barrier.js';
 import { type Maintenance, pageOf } from './maintenance.js';
 

@@ -1,5 +1,5 @@
 import { definePipeline, fanOut, stage } from '../../src/core/pipeline.js';
-import { submission } from '../../src/pipelines/submission.js';
+import { submission } from '../../src/domains/submission/table.js';
 
 /** The specification's pipelines as tables: states, moves, stages, tries, limits and words of the audit trail are the
  *  specification's; where it names no time-out, one is chosen. They prove that such tables can be written. */

@@ -1,9 +1,9 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
-import { startPostgres } from '../../src/start/embedded-postgres.js';
+import { startPostgres } from '../../src/start/embedded/embedded-postgres.js';
 import { freePort } from './free-port.js';
-import { openLog } from '../../src/start/log-file.js';
+import { openLog } from '../../src/start/embedded/log-file.js';
 import { until } from './until.js';
 
 /** A second server that follows the first, write by write, and can take its place under another address. */

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
-import { canaryStages } from '../../src/activities/canary/stages.js';
+import { canaryStages } from '../../src/domains/canary/activities/stages.js';
 import { createActivities } from '../../src/activities/stage-runner.js';
-import { findCanarySettings, isLive } from '../../src/db/canaries.js';
-import { createPool } from '../../src/db/client.js';
-import { holdPresence } from '../../src/db/presence.js';
-import { seeWorker } from '../../src/db/workers.js';
+import { findCanarySettings, isLive } from '../../src/domains/canary/db/canaries.js';
+import { createPool } from '../../src/db/postgres/client.js';
+import { holdPresence } from '../../src/db/recovery/hold-presence.js';
+import { seeWorker } from '../../src/db/recovery/workers.js';
 import { createItemWorker } from '../../src/temporal/worker.js';
 import { installRuntime } from './runtime.js';
 import type { ProcessSettings } from './spawn-worker.js';

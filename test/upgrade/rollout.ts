@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { countLive, countRunningOn } from '../audit/facts.js';
 import { type Ledger, openLedger } from '../audit/ledger.js';
 import type { Installation } from '../support/installation.js';
-import type { Exit } from '../../src/start/running.js';
+import type { Exit } from '../../src/start/embedded/running.js';
 import type { Recording } from '../support/recording.js';
 import { until } from '../support/until.js';
 import { countAttemptsOf, countDecided, countInState, runsLongStage } from './facts.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DiscoverPageInput } from '../../src/core/discovery.js';
+import type { DiscoverPageInput } from '../../src/domains/submission/core/address/discovery.js';
 import { type Maintenance, openMaintenance } from '../support/maintenance.js';
 import { RECORDED_JOBS } from '../support/recorded-jobs.js';
 

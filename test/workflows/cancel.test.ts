@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { workflowIdOf } from '../../src/core/run.js';
-import { cancelItem } from '../../src/db/control.js';
+import { cancelItem } from '../../src/db/spine/control.js';
 import type { StageContext } from '../../src/ports/stage.js';
 import { gate } from '../support/barrier.js';
 import { attemptsOf, effectsOf, itemOf, movesOf, taskOf, tasksOf, trailFaults } from '../support/facts.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { definePipeline, type DoesRow, fanOut, type Pipeline, stage } from '../../src/core/pipeline.js';
 import type { RunRef } from '../../src/core/run.js';
-import { decideItem } from '../../src/db/decide-item.js';
+import { decideItem } from '../../src/db/spine/decide-item.js';
 import { gate } from '../support/barrier.js';
 import { attemptsOf, effectsOf, movesOf, tasksOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pauseItem, resumeItem } from '../../src/db/control.js';
+import { pauseItem, resumeItem } from '../../src/db/spine/control.js';
 import type { RunRef } from '../../src/core/run.js';
 import { attemptsOf, effectsOf, itemOf, taskOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';

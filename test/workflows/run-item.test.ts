@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.js';
-import { retryItem } from '../../src/db/control.js';
-import { decideItem } from '../../src/db/decide-item.js';
-import { leaveRest } from '../../src/db/leave-rest.js';
+import { retryItem } from '../../src/db/spine/control.js';
+import { decideItem } from '../../src/db/spine/decide-item.js';
+import { leaveRest } from '../../src/db/spine/leave-rest.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { AnyStage } from '../../src/ports/stage.js';
 import { attemptsOf, effectsOf, itemOf, movesOf, tasksOf, trailFaults } from '../support/facts.js';

@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunRef } from '../../src/core/run.js';
-import { decideItem } from '../../src/db/decide-item.js';
+import { decideItem } from '../../src/db/spine/decide-item.js';
 import { holdItem } from '../support/barrier.js';
 import { effectsOf, itemOf, movesOf } from '../support/facts.js';
 import { historyOf } from '../support/history.js';

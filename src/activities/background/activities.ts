@@ -1,12 +1,12 @@
 import { Context } from '@temporalio/activity';
 import type pg from 'pg';
-import type { StatsActivities } from '../../core/aggregates.js';
-import type { DiscoveryActivities, EnrichmentActivities } from '../../core/discovery.js';
+import type { StatsActivities } from '../../domains/submission/core/aggregates.js';
+import type { DiscoveryActivities, EnrichmentActivities } from '../../domains/submission/core/address/discovery.js';
 import type { JobActivities } from '../../core/jobs.js';
-import { beginJob, endJob } from '../../db/job-executions.js';
-import { beating } from '../maintenance/beating.js';
-import { discoverPage, type DiscoveryDeps } from './discovery.js';
-import { enrichPage, type EnrichmentDeps } from './enrichment.js';
+import { beginJob, endJob } from '../../db/recovery/job-executions.js';
+import { beating } from '../maintenance/beat-while.js';
+import { discoverPage, type DiscoveryDeps } from '../../domains/submission/activities/jobs/discovery.js';
+import { enrichPage, type EnrichmentDeps } from '../../domains/submission/activities/jobs/enrichment.js';
 import { createStats } from './stats.js';
 
 /** What the workflows on the task queue `stats` call. */

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { AggregateName, StatsActivities } from '../../core/aggregates.js';
-import { storeAggregate } from '../../db/aggregates.js';
-import { computeSubmissionSla } from '../../db/submission-sla.js';
-import { computeSubmissionStats } from '../../db/submission-stats.js';
+import type { AggregateName, StatsActivities } from '../../domains/submission/core/aggregates.js';
+import { storeAggregate } from '../../domains/submission/db/aggregates.js';
+import { computeSubmissionSla } from '../../domains/submission/db/submission-sla.js';
+import { computeSubmissionStats } from '../../domains/submission/db/submission-stats.js';
 import type { Sql } from '../../ports/sql.js';
 
 const COMPUTED: Readonly<Record<AggregateName, (sql: Sql) => Promise<object>>> = {

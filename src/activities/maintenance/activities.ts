@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { JobActivities, RetentionActivities } from '../../core/jobs.js';
 import type { SweepActivities } from '../../core/sweep-page.js';
-import { beginJob, endJob } from '../../db/job-executions.js';
-import { type Kept, retainBatch } from '../../db/retention.js';
-import { beating } from './beating.js';
+import { beginJob, endJob } from '../../db/recovery/job-executions.js';
+import { type Kept, retainBatch } from '../../db/recovery/retention.js';
+import { beating } from './beat-while.js';
 
 export interface MaintenanceDeps {
   pool: pg.Pool;

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Pipeline } from '../../core/pipeline.js';
 import { type RunRef, workflowIdOf } from '../../core/run.js';
 import type { SweepPage } from '../../core/sweep-page.js';
-import { raiseEvent } from '../../db/outbox.js';
-import { findRunRows, type RunRow } from '../../db/stuck.js';
+import { raiseEvent } from '../../db/recovery/outbox.js';
+import { findRunRows, type RunRow } from '../../db/recovery/stuck.js';
 import type { Engine } from '../../ports/engine.js';
 
 /** A run is told of its item's end at once, and needs a moment to close; what is open after a minute was not told. */

@@ -5,12 +5,12 @@ import { isAppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { rescueDecision, type RescueDecision } from '../../core/rescue.js';
 import { engineFactsOf } from '../../core/retry.js';
-import { rescueItem } from '../../db/control.js';
-import { exhaustItem, parkItem } from '../../db/give-up.js';
-import { recordLostStart } from '../../db/lost-start.js';
-import { raiseEvent } from '../../db/outbox.js';
-import type { StuckRow } from '../../db/stuck-facts.js';
-import { SYSTEM } from '../../db/transition.js';
+import { rescueItem } from '../../db/spine/control.js';
+import { exhaustItem, parkItem } from '../../db/recovery/give-up.js';
+import { recordLostStart } from '../../db/recovery/lost-start.js';
+import { raiseEvent } from '../../db/recovery/outbox.js';
+import type { StuckRow } from '../../db/recovery/stuck-facts.js';
+import { SYSTEM } from '../../db/spine/transition.js';
 import type { Engine } from '../../ports/engine.js';
 
 interface ItemDeps {

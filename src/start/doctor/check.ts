@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type pg from 'pg';
-import { within } from '../../api/engine-health.js';
+import { within } from '../../api/items/engine-health.js';
 import type { Config } from '../../config.js';
-import type { Installation } from '../installation.js';
+import type { Installation } from '../embedded/installation.js';
 
 /** What a check found. Whatever is not ok says what to do about it. */
 export type Finding = { level: 'ok'; says: string } | { level: 'warning' | 'problem'; says: string; remedy: string };

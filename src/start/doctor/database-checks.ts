@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { projectRoot } from '../../config.js';
-import { WORKER_SILENT_SECONDS } from '../../core/presence.js';
-import { pendingMigrations } from '../../db/migrate.js';
-import { HELD_LOCKS } from '../../db/workers.js';
+import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { pendingMigrations } from '../../db/postgres/migrate.js';
+import { HELD_LOCKS } from '../../db/recovery/workers.js';
 import { type Check, type Finding, messageOf, ok, type Patient, problem, warning } from './check.js';
 import { clockFinding } from './clock.js';
 

@@ -1,8 +1,8 @@
 import { stageOf } from '../../core/machine.js';
 import { msOf } from '../../core/span.js';
 import { DEFAULT_BEATS } from '../../core/step.js';
-import { canary } from '../../pipelines/canary.js';
-import type { Limits } from './verdict.js';
+import { canary } from '../../domains/canary/table.js';
+import type { Limits } from '../../domains/canary/start/drill/verdict.js';
 
 /** What every installation is held to, on any machine. */
 export const LIMITS: Limits = {

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { realpathSync, statSync } from 'node:fs';
 import { basename, relative, resolve, sep } from 'node:path';
 import { promisify } from 'node:util';
-import { StartError } from '../start-error.js';
-import type { SubmitOptions } from './submit-options.js';
+import { StartError } from '../embedded/start-error.js';
+import type { SubmitOptions } from '../../domains/submission/start/submit/submit-options.js';
 
 /** What is submitted, as the API takes it. */
 export interface Address {

@@ -3,7 +3,7 @@ import { createSweep } from '../../../src/activities/maintenance/sweep.js';
 import type { Pipeline } from '../../../src/core/pipeline.js';
 import { type RunRef, workflowIdOf } from '../../../src/core/run.js';
 import type { SweepPage } from '../../../src/core/sweep-page.js';
-import { cancelItem } from '../../../src/db/control.js';
+import { cancelItem } from '../../../src/db/spine/control.js';
 import { createTemporalClient } from '../../../src/temporal/connection.js';
 import { createTemporalEngine } from '../../../src/temporal/engine.js';
 import { auditOf, effectsOf, itemOf } from '../../support/facts.js';

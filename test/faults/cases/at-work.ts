@@ -1,9 +1,9 @@
 import { parcel } from '../parcel.js';
-import { inTransaction } from '../../../src/db/client.js';
-import { leaveRest } from '../../../src/db/leave-rest.js';
-import { createItem } from '../../../src/db/items.js';
+import { inTransaction } from '../../../src/db/postgres/client.js';
+import { leaveRest } from '../../../src/db/spine/leave-rest.js';
+import { createItem } from '../../../src/db/spine/items.js';
 import { itemOf } from '../../support/facts.js';
-import type { Actor } from '../../../src/db/transition.js';
+import type { Actor } from '../../../src/db/spine/transition.js';
 import { type FaultCase, STAGES, SUBMITTED, WALKED } from '../fault-case.js';
 import type { Field } from '../field.js';
 import { SEEN_MS } from '../settings.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { canary } from '../../../src/pipelines/canary.js';
+import { canary } from '../../../src/domains/canary/table.js';
 import { writeUnfitBundle } from '../../support/bundle.js';
 import { itemOf } from '../../support/facts.js';
 import { spawnWorker, type WorkerChild } from '../../support/spawn-worker.js';

@@ -1,6 +1,6 @@
 // Called as `parent.ts postgres|temporal <options as JSON>`: starts the server, prints what it got and stays.
-import { startPostgres, type PostgresOptions } from '../../../src/start/embedded-postgres.js';
-import { startTemporal, type TemporalOptions } from '../../../src/start/embedded-temporal.js';
+import { startPostgres, type PostgresOptions } from '../../../src/start/embedded/embedded-postgres.js';
+import { startTemporal, type TemporalOptions } from '../../../src/start/embedded/embedded-temporal.js';
 
 const [kind, json = '{}'] = process.argv.slice(2);
 const options = { ...(JSON.parse(json) as PostgresOptions & TemporalOptions), log: () => undefined };

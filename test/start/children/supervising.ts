@@ -1,7 +1,7 @@
 // Keeps one obedient child running, prints its pid, and waits to be killed.
 import { join } from 'node:path';
-import { nodePart } from '../../../src/start/node-part.js';
-import { createSupervisor } from '../../../src/start/supervisor.js';
+import { nodePart } from '../../../src/start/embedded/node-part.js';
+import { createSupervisor } from '../../../src/start/embedded/supervisor.js';
 
 const supervisor = createSupervisor({ say: () => undefined });
 const part = nodePart({

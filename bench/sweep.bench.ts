@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createPool } from '../src/db/postgres/client.js';
+import { startPostgres } from '../src/start/embedded/embedded-postgres.js';
+import { freePort } from '../test/support/free-port.js';
+import { LIVE, liveIds, openScene, type Scene, stickAgain, STUCK, stuckIds } from './sweep-data.js';
+import { createSweeper, engineInMemory } from './sweep-once.js';
+import { readsOf } from './sweep-reads.js';
+import { report, say, type Swept, type SweptScenes } from './sweep-report.js';
+import { writersBesideSweeps } from './sweep-writers.js';
+
+const ITEMS = Number(process.env['BENCH_ITEMS'] ?? 1_000_000);
+const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 20);
+
+type Stops = (() => Promise<void> | void)[];
+
+/** A sweep over a thousand live items, fifty of them stuck, among a million and among a hundred thousand; and what sweeps cost
+ *  those who write at the same time. */
+export async function sweep(): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'unstuck-bench-'));
+  const stops: Stops = [
+    () => {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  ];
+  try {
+    return await measure(folder, stops);
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+async function measure(folder: string, stops: Stops): Promise<boolean> {
+  // The last two only shorten the loading.
+  const settings = {
+    shared_preload_libraries: 'pg_stat_statements',
+    max_wal_size: '4GB',
+    maintenance_work_mem: '256MB',
+  };
+  const postgres = await startPostgres({ dataDir: folder, port: await freePort(), log: () => undefined, settings });
+  stops.push(postgres.stop);
+  const server = new pg.Client({ connectionString: postgres.url });
+  await server.connect();
+  stops.push(() => server.end());
+  await server.query('CREATE EXTENSION pg_stat_statements');
+
+  const finished = ITEMS - LIVE;
+  const scenes: Scene[] = [];
+  for (const [name, count] of [
+    ['many', finished],
+    ['few', Math.round(finished / 10)],
+  ] as const) {
+    const began = performance.now();
+    const scene = await openScene(postgres.url, name, count);
+    stops.push(() => scene.control.end());
+    scenes.push(scene);
+    say(`${String(LIVE)} live and ${String(count)} finished items loaded in ${seconds(began)} s`);
+  }
+  // What loading left to be written is written now, and not while we measure.
+  await server.query('CHECKPOINT');
+  const [many, few] = scenes as [Scene, Scene];
+  const swept = { many: await sweeperOf(many, server, stops), few: await sweeperOf(few, server, stops) };
+  const figures = await interleave(swept);
+  return report(figures, await writersBesideSweeps(many.url), { many, few });
+}
+
+async function sweeperOf(scene: Scene, server: pg.Client, stops: Stops): Promise<() => Promise<Swept>> {
+  const pool = createPool({ url: scene.url, size: 10, name: 'sweep' });
+  stops.push(() => pool.end());
+  const stuck = await stuckIds(scene.control);
+  const live = await liveIds(scene.control);
+  if (stuck.length !== STUCK || live.length !== LIVE)
+    throw new Error(`loaded ${String(live.length)} live items, ${String(stuck.length)} of them stuck`);
+  const once = createSweeper(pool, engineInMemory(stuck, live));
+  return async () => {
+    await stickAgain(scene.control, stuck);
+    let ms = NaN;
+    const reads = await readsOf(scene, {
+      server,
+      pool,
+      work: async () => {
+        const began = performance.now();
+        await once();
+        ms = performance.now() - began;
+      },
+    });
+    return { ...reads, ms };
+  };
+}
+
+async function interleave(sweeps: Record<'many' | 'few', () => Promise<Swept>>): Promise<SweptScenes> {
+  const figures: SweptScenes = { many: [], few: [] };
+  for (const each of [sweeps.many, sweeps.few]) await each();
+  for (let repeat = 0; repeat < REPEATS; repeat += 1) {
+    const order = repeat % 2 === 0 ? (['many', 'few'] as const) : (['few', 'many'] as const);
+    for (const kind of order) figures[kind].push(await sweeps[kind]());
+  }
+  return figures;
+}
+
+function seconds(since: number): string {
+  return ((performance.now() - since) / 1_000).toFixed(1);
+}

@@ -1,0 +1,58 @@
+import { fastifyHelmet } from '@fastify/helmet';
+import { fastifyRateLimit } from '@fastify/rate-limit';
+import { fastifyUnderPressure } from '@fastify/under-pressure';
+import { AppError } from '../../core/errors.js';
+import type { App } from '../app.js';
+import type { StreamLimits } from './open-streams.js';
+
+export interface Limits extends StreamLimits {
+  rateLimitPerMinute: number;
+  /** Requests are shed when the event loop is later than this on average. */
+  maxEventLoopDelayMs: number;
+}
+
+/** The event loop is looked at this often, so a burst is shed about as soon as it is felt. */
+const SAMPLE_MS = 250;
+
+/** Answers of the API are data: a browser must neither run nor frame them. The pages say otherwise for themselves. */
+const SECURITY_HEADERS = {
+  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+};
+
+export async function addSecurityHeaders(app: App): Promise<void> {
+  await app.register(fastifyHelmet, SECURITY_HEADERS);
+}
+
+/** Sheds load while the process is late; health stays reachable, or a busy process would be taken for a dead one. */
+export async function addShedding(app: App, { maxEventLoopDelayMs }: Limits): Promise<void> {
+  await app.register(fastifyUnderPressure, {
+    maxEventLoopDelay: maxEventLoopDelayMs,
+    sampleInterval: SAMPLE_MS,
+    pressureHandler: (request) => {
+      if (request.routeOptions.config.isHealth) return;
+      throw new AppError('overloaded', 'the server has more to do than it can; try again in a moment');
+    },
+  });
+}
+
+/** Per caller, else per address; counted by each API process for itself. Added where the caller is known already. */
+export async function addRateLimit(app: App, { rateLimitPerMinute }: Limits): Promise<void> {
+  await app.register(fastifyRateLimit, {
+    global: false,
+    max: rateLimitPerMinute,
+    timeWindow: '1 minute',
+    enableDraftSpec: true,
+    allowList: (request) => request.routeOptions.config.isHealth === true,
+    keyGenerator: (request) => (request.caller ? `caller ${request.caller.sub}` : `address ${request.ip}`),
+    errorResponseBuilder: (_request, { after, max }) =>
+      new AppError('rate_limited', `more than ${String(max)} requests in a minute; try again in ${after}`),
+  });
+  app.addHook('onRequest', app.rateLimit());
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Neither shed nor limited. */
+    isHealth?: boolean;
+  }
+}

@@ -1,0 +1,47 @@
+import { AppError } from '../../core/errors.js';
+import type { Actor } from '../../db/spine/transition.js';
+import type { Caller, Role } from './auth.js';
+
+/** Everybody who may change anything: `viewer` reads only. */
+export const WRITERS = ['user', 'reviewer', 'admin'] as const satisfies readonly Role[];
+
+/** Those who see every item, not only their own, and what runs them. */
+export const OPERATORS: readonly Role[] = ['admin', 'reviewer', 'viewer'];
+
+export function hasRole(caller: Caller, ...roles: readonly Role[]): boolean {
+  return caller.roles.some((role) => roles.includes(role));
+}
+
+export function maySee(caller: Caller, item: { owner: string }): boolean {
+  return item.owner === caller.sub || hasRole(caller, ...OPERATORS);
+}
+
+/** The same for an item that is somebody else's and for one that never was: ids leak nothing. */
+export function noSuchItem(id: string): AppError {
+  return new AppError('not_found', `there is no item ${id}`);
+}
+
+export function assertMayCancel(caller: Caller, item: { owner: string }): void {
+  if (item.owner === caller.sub || hasRole(caller, 'admin')) return;
+  throw new AppError('not_allowed', 'only its owner or an admin may cancel an item');
+}
+
+/** What an owner is not trusted with: to begin in a later state would pass a scan by, a pause keeps others out of a full one. */
+export function assertMayOperate(caller: Caller, doing: string): void {
+  if (!hasRole(caller, 'admin')) throw new AppError('not_allowed', `only an admin may ${doing} an item`);
+}
+
+/** `awaits` is the word of the pipeline's table: the owner's own decision, or a reviewer's. */
+export function assertMayDecide(caller: Caller, item: { owner: string; state: string }, awaits: string): void {
+  const isOwners = awaits === 'owner';
+  if (hasRole(caller, 'admin')) return;
+  if (isOwners ? item.owner === caller.sub : hasRole(caller, 'reviewer')) return;
+  const who = isOwners ? 'its owner or an admin' : 'a reviewer or an admin';
+  throw new AppError('not_allowed', `in ${item.state} only ${who} may decide`);
+}
+
+/** Who the audit trail says it was, by the caller's highest role. */
+export function actorOf(caller: Caller): Actor {
+  if (hasRole(caller, 'admin')) return { id: caller.sub, type: 'admin' };
+  return { id: caller.sub, type: hasRole(caller, 'reviewer') ? 'reviewer' : 'user' };
+}

@@ -1,0 +1,156 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { type FeedEvent, type FeedPosition, listMoves } from '../../db/reads/event-feed.js';
+import type { ItemHead } from '../../db/reads/item-view.js';
+import { callerOf } from '../http/access.js';
+import type { ApiDeps, ApiSettings, App } from '../app.js';
+import type { Caller } from '../http/auth.js';
+import { createEventHub } from '../../loops/event-hub.js';
+import { followItem } from './follow-item.js';
+import { answerFor, findVisible, type ReaderDeps } from './item-reader.js';
+import { ItemParams } from './item-schema.js';
+import { createOpenStreams, type EventStream, STREAM_LIMIT_MS } from '../http/open-streams.js';
+import { hasRole, noSuchItem, OPERATORS } from '../http/permissions.js';
+import { problems } from '../http/problem.js';
+import { streamedText } from '../http/streamed-text.js';
+import { text } from '../http/text-up-to.js';
+
+const TAGS = ['events'];
+const MEDIA = 'text/event-stream';
+
+/** What is missed moves of one item that are told; the snapshot that follows has the rest. */
+const MISSED_MOVES = 200;
+
+const HEADERS = { 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no' };
+
+/** The stream has a limit of its own, and a HEAD of it would never end. */
+const OPTIONS = { handlerTimeout: STREAM_LIMIT_MS + 60_000, exposeHeadRoute: false, config: { isStream: true } };
+
+/** A submission is an item, and is followed as one. */
+const FOLLOWED = [
+  { kind: 'items', pipeline: null, summary: 'What happens to an item, as it happens' },
+  { kind: 'submissions', pipeline: 'submission', summary: 'What happens to a submission, as it happens' },
+] as const;
+
+type Deps = ReaderDeps & { logger: Logger } & Pick<ApiDeps, 'pool'> & Pick<ApiSettings, 'limits'>;
+
+export function addEventRoutes(app: App, deps: Deps): void {
+  const hub = createEventHub(deps);
+  const streams = createOpenStreams(app, deps.limits);
+  app.addHook('preClose', () => hub.close());
+
+  for (const { kind, pipeline, summary } of FOLLOWED) {
+    app.get(
+      `/api/v1/${kind}/:id/events`,
+      {
+        ...OPTIONS,
+        schema: {
+          tags: TAGS,
+          summary,
+          description:
+            '`snapshot` first: the item as `GET /api/v1/items/{id}` shows it. Then `move` for each change, whose id is the version of the item, and `inflight` at most once a second while something runs. With `Last-Event-ID` the moves that were missed come before the snapshot.',
+          params: ItemParams,
+          headers: z.looseObject({
+            'last-event-id': z
+              .string()
+              .regex(/^\d{1,9}$/, 'must be a version')
+              .optional(),
+          }),
+          response: { 200: streamedText(MEDIA, 'Server-sent events'), ...problems(404) },
+        },
+      },
+      async (request, reply) => {
+        const caller = callerOf(request);
+        const { id } = await findFollowed(deps, caller, request.params.id, pipeline);
+        const last = request.headers['last-event-id'];
+        const stream = streams.open(caller.sub);
+        await orClose(stream, async () => {
+          const missed = last === undefined ? [] : await listMoves(deps.prisma, id, Number(last), MISSED_MOVES);
+          const snapshot = await answerFor(deps, caller, id);
+          followItem(stream, { hub, prisma: deps.prisma, log: request.log, missed, snapshot });
+        });
+        return reply.type(MEDIA).headers(HEADERS).send(stream.readable);
+      },
+    );
+  }
+
+  app.get(
+    '/api/v1/events',
+    {
+      ...OPTIONS,
+      schema: {
+        tags: TAGS,
+        summary: 'Moves of the caller’s items, as they happen; for operators of all items',
+        description:
+          '`ready` first, then `move` for each change. `Last-Event-ID` resumes without a gap; `reset` says that too much was missed to be told: load the list anew.',
+        querystring: z.strictObject({ pipeline: text(100).optional() }),
+        headers: z.looseObject({
+          'last-event-id': z.string().regex(POSITION, 'must be the id of an event of this feed').optional(),
+        }),
+        response: { 200: streamedText(MEDIA, 'Server-sent events'), ...problems() },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const after = positionOf(request.headers['last-event-id']);
+      const stream = streams.open(caller.sub);
+      await orClose(stream, async () => {
+        const listener = {
+          owner: hasRole(caller, ...OPERATORS) ? null : caller.sub,
+          pipeline: request.query.pipeline ?? null,
+          send: (event: FeedEvent) => {
+            stream.send({ event: 'move', id: idOf(event), data: moveOf(event) });
+          },
+          reset: () => {
+            stream.send({ event: 'reset', data: {} });
+          },
+        };
+        const following = await hub.follow(listener, after);
+        stream.onClose(following.stop);
+        if (!stream.isOpen()) following.stop();
+        stream.resumesAt(() => idOf(following.position()));
+        stream.send({ event: 'ready', id: idOf(following.position()), data: {} });
+      });
+      return reply.type(MEDIA).headers(HEADERS).send(stream.readable);
+    },
+  );
+}
+
+/** An item of another pipeline is none of these. */
+async function findFollowed(deps: Deps, caller: Caller, id: string, pipeline: string | null): Promise<ItemHead> {
+  const head = await findVisible(deps, caller, id);
+  if (pipeline !== null && head.pipeline !== pipeline) throw noSuchItem(id);
+  return head;
+}
+
+/** A stream whose beginning fails is answered as any other error, and counts as open no longer. */
+async function orClose(stream: EventStream, begin: () => Promise<void>): Promise<void> {
+  try {
+    await begin();
+  } catch (error) {
+    stream.readable.destroy();
+    throw error;
+  }
+}
+
+const POSITION = /^\d{1,19}\.\d{1,18}$/;
+
+function positionOf(lastEventId: string | undefined): FeedPosition | null {
+  const [xact, id] = lastEventId?.split('.') ?? [];
+  return xact === undefined || id === undefined ? null : { xact, id };
+}
+
+function idOf({ xact, id }: FeedPosition): string {
+  return `${xact}.${id}`;
+}
+
+function moveOf({ itemId, pipeline, owner, version, from, to, trigger, actor, actorType, at }: FeedEvent) {
+  return { itemId, pipeline, owner, version, from, to, trigger, actor, actorType, at: at.toISOString() };
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Open for long: how long says nothing about how fast it was answered. */
+    isStream?: boolean;
+  }
+}

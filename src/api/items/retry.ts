@@ -1,0 +1,64 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { diagnose, type Diagnosis } from '../../core/diagnosis.js';
+import { AppError } from '../../core/errors.js';
+import { engineFactsOf, retryDecision, type RunLook } from '../../core/retry.js';
+import { assertRetryState, type Changed, type Request, rescueItem, retryItem } from '../../db/spine/control.js';
+import { findItemView, type ItemView } from '../../db/reads/item-view.js';
+import { firstStepOf } from '../../db/spine/items.js';
+import { lookAtRun } from './ask-engine.js';
+import { diagnosisOf } from './item-answer.js';
+import { pipelineOf, type ReaderDeps } from './item-reader.js';
+import { noSuchItem } from '../http/permissions.js';
+import { tellEngine } from './tell-engine.js';
+
+/** Drives an item on where it stands, or anew from a state. */
+export async function retry(
+  deps: ReaderDeps,
+  log: FastifyBaseLogger,
+  request: Request & { from?: string | undefined },
+): Promise<void> {
+  const { from, ...asked } = request;
+  const find = (name: string) => pipelineOf(deps, name);
+  const view = await findItemView(deps.prisma, asked.itemId);
+  if (!view) throw noSuchItem(asked.itemId);
+  if (from !== undefined && !view.item.endedAt) assertRetryState(find(view.item.pipeline), from);
+  // Whatever lives is left alone, also where somebody wants it to begin anew: it would be run twice by impatience.
+  const stopped = view.item.endedAt ? null : await diagnoseStopped(deps, view);
+  if (from !== undefined || stopped === null) {
+    await follow(deps, log, view, await retryItem(deps.pool, find, { ...asked, ...(from && { from }) }));
+  } else {
+    const { reason, sentence } = stopped;
+    const rescue = { ...asked, seen: view.item.epoch, cause: { reason, sentence, seenAt: view.now } };
+    await follow(deps, log, view, await rescueItem(deps.pool, find, rescue));
+  }
+}
+
+/** Why the item does not move, for its receipt; throws while it lives. The engine is asked only where the row does not know;
+ *  that it does not answer matters only then. */
+async function diagnoseStopped(deps: ReaderDeps, view: ItemView): Promise<Diagnosis> {
+  const { item } = view;
+  const facts = { ...view, pipeline: pipelineOf(deps, item.pipeline) };
+  let look: RunLook | undefined;
+  let decision = retryDecision(facts);
+  if (decision === 'ask') {
+    look = await lookAtRun(deps.engine, { pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
+    decision = retryDecision(facts, look);
+  }
+  if (decision === 'ask') {
+    throw new AppError('engine_unavailable', `Temporal does not answer, and only it knows whether ${item.id} is alive`);
+  }
+  const diagnosis = diagnose({ ...facts, ...(look && engineFactsOf(look)) });
+  if (decision === 'rescue') return diagnosis;
+  throw new AppError('still_alive', `item ${item.id} is not stuck: ${diagnosis.sentence} ${diagnosis.nextAction}`, {
+    facts: { state: item.state, version: item.version, diagnosis: diagnosisOf(diagnosis) },
+  });
+}
+
+/** Starts the new run and ends the old one. Both are best effort: the dispatcher starts what is not started, and a run of an
+ *  earlier epoch ends by itself at its next look at the row. */
+async function follow(deps: ReaderDeps, log: FastifyBaseLogger, { item }: ItemView, changed: Changed): Promise<void> {
+  const { pipeline, itemId, epoch } = changed;
+  const step = firstStepOf(pipelineOf(deps, pipeline), changed);
+  await tellEngine(log, () => deps.engine.start({ pipeline, itemId, epoch, step }));
+  await tellEngine(log, () => deps.engine.end({ pipeline, itemId, epoch: item.epoch }));
+}

@@ -1,0 +1,32 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { Engine } from '../../ports/engine.js';
+import type { Metrics } from '../../telemetry/metrics.js';
+import { within } from './engine-health.js';
+
+/** The caller waits no longer than this for the engine: its row is committed, and the dispatcher looks at it then anyway. */
+const PATIENCE_MS = 1_000;
+
+/** Tells the engine what was just committed. That it fails is worth a line, never an error: the dispatcher repeats it. */
+export async function tellEngine(log: FastifyBaseLogger, call: () => Promise<unknown>): Promise<void> {
+  try {
+    await within(PATIENCE_MS, call());
+  } catch (error) {
+    log.warn({ err: error }, 'engine was not told, the dispatcher will');
+  }
+}
+
+/** The same engine, counting the starts that are asked of it. */
+export function countStarts(engine: Engine, metrics: Metrics, by: 'api' | 'dispatcher'): Engine {
+  return {
+    ...engine,
+    async start(run) {
+      try {
+        await engine.start(run);
+        metrics.runStarts.inc({ by, result: 'ok' });
+      } catch (error) {
+        metrics.runStarts.inc({ by, result: 'failed' });
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { AppError } from '../../core/errors.js';
+import { listOpenBreakers } from '../../db/recovery/close-breaker.js';
+import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { readWorkersSeen } from '../../db/reads/figures.js';
+import type { ApiDeps, App } from '../app.js';
+import { type EngineHealth, within } from '../items/engine-health.js';
+import { problemResponse } from '../http/problem.js';
+
+const Part = z.object({ status: z.enum(['ok', 'away', 'unknown']), detail: z.string() });
+type Part = z.output<typeof Part>;
+
+const Health = z.object({
+  status: z.enum(['ok', 'degraded']),
+  parts: z.object({
+    postgres: Part,
+    temporal: Part,
+    dispatcher: Part,
+    watcher: Part,
+    workers: Part,
+    breakers: Part,
+    sweeps: Part,
+  }),
+});
+
+/** Below the limit of whoever asks, usually 5 s; long enough that a busy machine is not taken for a dead database. */
+const PATIENCE_MS = 4_000;
+
+/** A turn of these loops takes half a second, and some seconds while Temporal does not answer. */
+const LOOP_LATE_MS = 30_000;
+
+type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher' | 'sweeps' | 'leaving'> & { engineHealth: EngineHealth };
+
+export function addHealthRoutes(app: App, deps: Deps): void {
+  const tags = ['operation'];
+  app.get(
+    '/health/live',
+    {
+      config: { access: 'open', isHealth: true },
+      schema: { tags, summary: 'The process answers', response: { 200: z.object({ status: z.literal('ok') }) } },
+    },
+    () => ({ status: 'ok' as const }),
+  );
+
+  app.get(
+    '/health/ready',
+    {
+      config: { access: 'open', isHealth: true },
+      schema: {
+        tags,
+        summary: 'Whether requests are served, and what is degraded',
+        response: { 200: Health, 503: problemResponse(503) },
+      },
+    },
+    async () => {
+      if (deps.leaving?.aborted) throw new AppError('leaving', 'this process is being stopped; ask another one');
+      const [workers, temporal, breakers, sweeps] = await Promise.all([
+        workersOf(deps),
+        temporalOf(deps.engineHealth),
+        breakersOf(deps),
+        sweepsOf(deps.sweeps),
+      ]);
+      const parts = {
+        temporal,
+        dispatcher: loopOf('dispatcher', 'looked for work', deps.dispatcher),
+        watcher: loopOf('watcher', 'looked for dead workers', deps.watcher),
+        workers: workers ?? UNKNOWN_WORKERS,
+        breakers,
+        sweeps,
+      };
+      if (!workers) {
+        throw new AppError('database_unavailable', 'the database does not answer', {
+          facts: { parts: { postgres: away('Postgres does not answer.'), ...parts } },
+        });
+      }
+      const isDegraded = Object.values(parts).some((part) => part.status === 'away');
+      return {
+        status: isDegraded ? ('degraded' as const) : ('ok' as const),
+        parts: { postgres: ok('Postgres answers.'), ...parts },
+      };
+    },
+  );
+}
+
+const UNKNOWN_WORKERS = unknown('Postgres, which knows the workers, does not answer.');
+
+/** Null: Postgres does not answer. */
+async function workersOf({ prisma }: Deps): Promise<Part | null> {
+  const seen = await within(PATIENCE_MS, readWorkersSeen(prisma)).catch(() => null);
+  if (!seen) return null;
+  const { registered, present } = seen;
+  if (present > 0) return ok(`${String(present)} ${present === 1 ? 'worker is' : 'workers are'} there.`);
+  if (registered === 0) return away('No worker has ever registered; what is submitted waits.');
+  return away(`No worker was seen in the last ${String(WORKER_SILENT_SECONDS)} s; what is submitted waits.`);
+}
+
+async function temporalOf(engineHealth: EngineHealth): Promise<Part> {
+  if (await engineHealth.isThere()) return ok('Temporal answers.');
+  return away('Temporal does not answer; reads work, and what is submitted starts when it is back.');
+}
+
+/** Held back is not broken: requests are served, and items wait for what is down. */
+async function breakersOf({ prisma }: Deps): Promise<Part> {
+  const open = await within(PATIENCE_MS, listOpenBreakers(prisma)).catch(() => null);
+  if (!open) return unknown('Postgres, which knows the breakers, does not answer.');
+  if (open.length === 0) return ok('Nothing is held back.');
+  return away(
+    open.map((each) => `${each.pipeline} is held since ${each.openedAt.toISOString()}: ${each.reason}.`).join(' '),
+  );
+}
+
+function loopOf(name: string, did: string, loop: { lastTurnAt(): Date | null } | undefined): Part {
+  const lastTurnAt = loop?.lastTurnAt();
+  if (!lastTurnAt) return unknown(`The ${name} has not ${did} yet.`);
+  const lateMs = Date.now() - lastTurnAt.getTime();
+  if (lateMs < LOOP_LATE_MS) return ok(`The ${name} has just ${did}.`);
+  return away(`The ${name} has not ${did} for ${String(Math.round(lateMs / 1_000))} s.`);
+}
+
+/** Recovery that has stopped must be seen before it is needed. */
+async function sweepsOf(sweeps: Deps['sweeps']): Promise<Part> {
+  if (!sweeps) return unknown('Nobody watches the sweeps here.');
+  const late = await within(PATIENCE_MS, sweeps.late()).catch(() => null);
+  if (!late) return unknown('Postgres, which knows when sweeps ended, does not answer.');
+  if (late.length > 0) return away(late.map(({ sentence }) => sentence).join(' '));
+  return ok('No sweep is late.');
+}
+
+function ok(detail: string): Part {
+  return { status: 'ok', detail };
+}
+function away(detail: string): Part {
+  return { status: 'away', detail };
+}
+function unknown(detail: string): Part {
+  return { status: 'unknown', detail };
+}

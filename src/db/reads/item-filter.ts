@@ -1,0 +1,91 @@
+import type { Parameters } from '../postgres/parameters.js';
+
+export interface ItemFilter {
+  owner?: string | undefined;
+  pipeline?: string | undefined;
+  state?: string | undefined;
+  /** The class of its present error. */
+  error?: string | undefined;
+  /** The beginning of an id; or an owner, a dedupe key, an end reason, or words of the error message. */
+  q?: string | undefined;
+  /** Created at least so long ago. */
+  ageMs?: number | undefined;
+  live?: boolean | undefined;
+  /** The pipelines that have the state which is asked for; a row's index begins with its pipeline. */
+  pipelines?: readonly string[];
+}
+
+/** What of the filter an index answers: each branch is one ordered stretch of an index. Live and ended rows of a pipeline are
+ *  in indexes of their own. */
+export function branchesOf(filter: ItemFilter, p: Parameters): string[][] {
+  const common = [...idRangeOf(filter, p), ...(filter.live === undefined ? [] : [livenessOf(filter.live)])];
+  if (filter.owner !== undefined) return [[`owner = ${p.add(filter.owner)}`, ...common]];
+  if (filter.error !== undefined) return [[`error_class = ${p.add(filter.error)}`, ...common]];
+  const names = filter.pipeline === undefined ? (filter.pipelines ?? []) : [filter.pipeline];
+  if (names.length === 0) return [['true', ...common]];
+  const halves = filter.live === undefined ? [livenessOf(true), livenessOf(false)] : [livenessOf(filter.live)];
+  return names.flatMap((name) =>
+    halves.map((half) => {
+      const inState = filter.state === undefined ? [] : [`state = ${p.add(filter.state)}`];
+      return [`pipeline = ${p.add(name)}`, ...inState, half, ...common];
+    }),
+  );
+}
+
+/** The whole filter, held against each row `i` that is looked at. */
+export function hitOf(filter: ItemFilter, p: Parameters): string {
+  const conditions = ['true'];
+  if (filter.owner !== undefined) conditions.push(`i.owner = ${p.add(filter.owner)}`);
+  if (filter.pipeline !== undefined) conditions.push(`i.pipeline = ${p.add(filter.pipeline)}`);
+  if (filter.state !== undefined) conditions.push(`i.state = ${p.add(filter.state)}`);
+  if (filter.error !== undefined) conditions.push(`COALESCE(i.error_class = ${p.add(filter.error)}, false)`);
+  if (filter.ageMs !== undefined) {
+    conditions.push(`i.created_at <= now() - ${p.add(filter.ageMs)} * interval '1 millisecond'`);
+  }
+  if (filter.q !== undefined && !isIdPrefix(filter.q)) conditions.push(wordsOf(filter.q, p));
+  return conditions.join(' AND ');
+}
+
+/** Whether every row that the branches lead to fits, so that no more need be looked at than are wanted. */
+export function isExact(filter: ItemFilter): boolean {
+  const { owner, pipeline, state, error, q, ageMs } = filter;
+  if (ageMs !== undefined || (q !== undefined && !isIdPrefix(q))) return false;
+  if (state !== undefined && pipeline === undefined && !filter.pipelines?.length) return false;
+  return [owner, error, pipeline ?? state].filter((each) => each !== undefined).length <= 1;
+}
+
+function livenessOf(live: boolean): string {
+  return live ? 'ended_at IS NULL' : 'ended_at IS NOT NULL';
+}
+
+function isIdPrefix(q: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f-]{0,27})?$/i.test(q);
+}
+
+/** Ids begin with the time they were made at. Clocks of API processes may differ from the database's: an hour is allowed for. */
+const CLOCK_SLACK_MS = 3_600_000;
+
+function idRangeOf({ q, ageMs }: ItemFilter, p: Parameters): string[] {
+  const range: string[] = [];
+  if (q !== undefined && isIdPrefix(q)) {
+    range.push(`id BETWEEN ${p.add(padded(q, '0'))}::uuid AND ${p.add(padded(q, 'f'))}::uuid`);
+  }
+  if (ageMs !== undefined) {
+    const latest = Math.max(0, Date.now() - ageMs + CLOCK_SLACK_MS)
+      .toString(16)
+      .padStart(12, '0');
+    range.push(`id < ${p.add(padded(latest, 'f'))}::uuid`);
+  }
+  return range;
+}
+
+function padded(prefix: string, digit: string): string {
+  return prefix.replaceAll('-', '').padEnd(32, digit).slice(0, 32);
+}
+
+function wordsOf(q: string, p: Parameters): string {
+  const exact = p.add(q);
+  const within = p.add(`%${q.replace(/[\\%_]/g, '\\$&')}%`);
+  return `(i.owner = ${exact} OR COALESCE(i.dedupe_key = ${exact} OR i.end_reason = ${exact}, false)
+    OR COALESCE(i.error_message ILIKE ${within}, false))`;
+}

@@ -1,0 +1,196 @@
+import { isAwaits, isDoes } from '../../core/machine.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import type { Throughput } from '../../core/queue-estimate.js';
+import type { Sql } from '../../ports/sql.js';
+
+export interface Queued {
+  id: string;
+  owner: string;
+  state: string;
+  skillName: string;
+  priority: number;
+  createdAt: Date;
+  isPaused: boolean;
+  /** From 1, over priority and then age. */
+  position: number;
+  /** Of the whole queue, as far as it is counted. */
+  total: number;
+}
+
+/** Places are counted up to this one: nobody waits otherwise behind the ten thousandth than behind the next. */
+export const QUEUE_CAP = 10_000;
+
+/** What waits for a worker or is at one; what waits for a person, or is parked, does not stand in line. The pipeline is written out,
+ *  for the index that holds the queue in its order holds its items alone. */
+const STANDS = `pipeline = 'submission' AND ended_at IS NULL AND parked_at IS NULL AND state = ANY ($1)`;
+
+/** The first of the queue, in the order in which they are started; of an owner, the first of theirs, at the place they have in it.
+ *  Those behind the last place that is counted are left out. */
+export async function listQueued(
+  sql: Sql,
+  pipeline: Pipeline,
+  { owner, limit }: { owner: string | null; limit: number },
+): Promise<Queued[]> {
+  const { rows } = await sql.query<Queued>(
+    `WITH front AS MATERIALIZED (
+       SELECT id, owner, state, priority, created_at, paused_until FROM items WHERE ${STANDS} ORDER BY priority DESC, id LIMIT $2
+     ), queue AS (
+       SELECT *, (row_number() OVER (ORDER BY priority DESC, id))::int AS position, (count(*) OVER ())::int AS total FROM front
+     ), shown AS (SELECT * FROM queue WHERE $3::text IS NULL OR owner = $3 ORDER BY position LIMIT $4)
+     SELECT q.id, q.owner, q.state, q.priority, q.created_at AS "createdAt", q.position, q.total, s.skill_name AS "skillName",
+       COALESCE(q.paused_until > now(), false) AS "isPaused"
+     FROM shown q JOIN submissions s ON s.id = q.id ORDER BY q.position`,
+    [automaticStates(pipeline), QUEUE_CAP, owner, limit],
+  );
+  return rows;
+}
+
+/** From 1; one behind the last that is counted: there or later. Null: it stands in no line. */
+export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Promise<number | null> {
+  const before = (which: string): string =>
+    `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${STANDS} AND ${which} LIMIT $2) before)`;
+  const { rows } = await sql.query<{ position: number }>(
+    `SELECT LEAST($2, ${before('priority > i.priority')} + ${before('priority = i.priority AND id < i.id')})::int + 1 AS position
+     FROM (SELECT id, priority FROM items WHERE ${STANDS} AND id = $3) i`,
+    [automaticStates(pipeline), QUEUE_CAP, id],
+  );
+  return rows[0]?.position ?? null;
+}
+
+/** The latest that are looked at: enough for a median, few enough for a request. */
+const SAMPLE = 100;
+
+/** Whose automatic work ended lately: they have ended, or wait for a person. Steps overlap, of one submission after the other and
+ *  of several at once; each adds to the busy time what none before it has covered. */
+export async function readThroughput(sql: Sql, pipeline: Pipeline): Promise<Throughput> {
+  const { rows } = await sql.query<ThroughputRow>(
+    `WITH latest AS MATERIALIZED (
+       SELECT id FROM (
+         SELECT id, ended_at AS at FROM items WHERE pipeline = $1 AND ended_at IS NOT NULL ORDER BY id DESC LIMIT $2) ended
+       WHERE at > now() - interval '6 hours'
+       UNION ALL
+       SELECT waits.id FROM unnest($3::text[]) AS awaiting (state) CROSS JOIN LATERAL (
+         SELECT id, entered_at FROM items i
+         WHERE pipeline = $1 AND i.state = awaiting.state AND ended_at IS NULL ORDER BY id DESC LIMIT $2) waits
+       WHERE entered_at > now() - interval '6 hours'
+     ), steps AS (
+       SELECT t.item_id, t.started_at, t.ended_at, max(t.ended_at) OVER (
+         ORDER BY t.started_at, t.ended_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_to
+       FROM latest l JOIN tasks t ON t.item_id = l.id
+       WHERE t.status IN ('done', 'failed') AND t.started_at > now() - interval '6 hours' AND t.ended_at IS NOT NULL
+     ), each AS (
+       SELECT extract(epoch FROM sum(ended_at - started_at)) * 1000 AS work_ms,
+         sum(greatest(0, extract(epoch FROM ended_at - greatest(started_at, covered_to)))) * 1000 AS busy_ms
+       FROM steps GROUP BY item_id
+     )
+     SELECT count(*)::int AS "sampleSize", COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY work_ms), 0)::float8 AS "typicalMs",
+       COALESCE(sum(work_ms), 0)::float8 AS "workMs", COALESCE(sum(busy_ms), 0)::float8 AS "busyMs",
+       (SELECT until FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()) AS "pausedUntil",
+       (SELECT max(next_pass_at) FROM breakers WHERE pipeline = $1 AND state <> 'closed') AS "nextPassAt",
+       (SELECT count(*)::int FROM workers WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND died_at IS NULL
+          AND seen_at > now() - ${String(WORKER_SILENT_SECONDS)} * interval '1 second' AND $1 = ANY (pipelines)) AS workers
+     FROM each`,
+    [pipeline.name, SAMPLE, awaitingStates(pipeline)],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('an aggregate has one row');
+  const { nextPassAt, ...throughput } = row;
+  return { ...throughput, breaker: nextPassAt && { nextPassAt } };
+}
+
+interface ThroughputRow extends Omit<Throughput, 'breaker'> {
+  nextPassAt: Date | null;
+}
+
+/** How many stand in the queue, as far as it is counted. */
+export async function countQueued(sql: Sql, pipeline: Pipeline): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM (SELECT 1 FROM items WHERE ${STANDS} LIMIT $2) queue`,
+    [automaticStates(pipeline), QUEUE_CAP],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export interface OpenBreaker {
+  class: string;
+  state: 'open' | 'releasing';
+  nextPassAt: Date;
+  /** Submissions that wait for a stage it holds, as far as they are counted. */
+  waiting: number;
+}
+
+/** What holds submissions back; while nothing does, nothing is counted. */
+export async function listHolding(sql: Sql, pipeline: Pipeline): Promise<OpenBreaker[]> {
+  const { rows } = await sql.query<OpenBreaker>(
+    `SELECT b.class, b.state, b.next_pass_at AS "nextPassAt", (
+       SELECT count(*)::int FROM (
+         SELECT 1 FROM items i WHERE ${STANDS} AND EXISTS (
+           SELECT 1 FROM tasks t
+           WHERE t.item_id = i.id AND t.visit = i.visit AND t.status = 'waiting' AND t.stage = ANY (b.stages))
+         LIMIT $2) held) AS waiting
+     FROM breakers b WHERE b.pipeline = $3 AND b.state <> 'closed' ORDER BY b.class`,
+    [automaticStates(pipeline), QUEUE_CAP, pipeline.name],
+  );
+  return rows;
+}
+
+export interface Shelf {
+  parked: number;
+  poison: number;
+  exhausted: number;
+}
+
+/** More are counted as this many: nobody looks through a longer shelf. */
+export const SHELF_CAP = 10_000;
+
+/** What recovery has given up: parked, poison or exhausted. Verdicts are no failures. */
+export async function countShelf(sql: Sql, pipeline: Pipeline): Promise<Shelf> {
+  const { rows } = await sql.query<Shelf>(
+    `SELECT
+       (SELECT count(*)::int FROM (
+          SELECT 1 FROM items WHERE pipeline = $1 AND ended_at IS NULL AND parked_at IS NOT NULL LIMIT $2) p) AS parked,
+       ${endedBy('POISON')} AS poison, ${endedBy('STUCK_EXHAUSTED')} AS exhausted`,
+    [pipeline.name, SHELF_CAP],
+  );
+  return rows[0] ?? { parked: 0, poison: 0, exhausted: 0 };
+}
+
+/** Said twice, so that the planner sees that the index of those holds it. */
+function endedBy(reason: 'POISON' | 'STUCK_EXHAUSTED'): string {
+  return `(SELECT count(*)::int FROM (
+    SELECT 1 FROM items WHERE pipeline = $1 AND end_reason = '${reason}'
+      AND end_reason = ANY (ARRAY['POISON'::text, 'STUCK_EXHAUSTED'::text]) LIMIT $2) e)`;
+}
+
+export interface Totals {
+  received: number;
+  finished: number;
+  failed: number;
+  timedOut: number;
+  /** When the latest hour was added up; null: none was. */
+  asOf: Date | null;
+}
+
+/** Since the first day that is kept, from hours and days that were added up before. */
+export async function readTotals(sql: Sql, pipeline: Pipeline): Promise<Totals> {
+  const { rows } = await sql.query<Totals>(
+    `SELECT COALESCE(sum(received), 0)::int AS received, COALESCE(sum(finished), 0)::int AS finished,
+       COALESCE(sum(failed), 0)::int AS failed, COALESCE(sum(timed_out), 0)::int AS "timedOut",
+       (SELECT max(computed_at) FROM metrics_hourly WHERE pipeline = $1) AS "asOf"
+     FROM (
+       SELECT received, finished, failed, timed_out FROM metrics_hourly WHERE pipeline = $1
+       UNION ALL SELECT received, finished, failed, timed_out FROM metrics_daily WHERE pipeline = $1
+     ) kept`,
+    [pipeline.name],
+  );
+  return rows[0] ?? { received: 0, finished: 0, failed: 0, timedOut: 0, asOf: null };
+}
+
+function automaticStates(pipeline: Pipeline): string[] {
+  return Object.entries(pipeline.states).flatMap(([state, row]) => (isDoes(row) ? [state] : []));
+}
+
+function awaitingStates(pipeline: Pipeline): string[] {
+  return Object.entries(pipeline.states).flatMap(([state, row]) => (isAwaits(row) ? [state] : []));
+}

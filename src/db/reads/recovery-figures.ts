@@ -1,0 +1,104 @@
+import { claimedState, isRests, rowOf, stagesIn, stateNamesOf } from '../../core/machine.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import type { RecoveryFigures } from '../../core/recovery-figures.js';
+import type { ScheduleRow } from '../../core/schedules.js';
+import type { Sql } from '../../ports/sql.js';
+
+type Pipelines = Readonly<Record<string, Pipeline>>;
+
+/** One after the other: a scrape is in no hurry, and must not take the connections of those who are. Each reads live rows, or
+ *  the last minutes by an index: how many items have ended does not matter. */
+export async function readRecoveryFigures(
+  sql: Sql,
+  pipelines: Pipelines,
+  schedules: readonly ScheduleRow[],
+): Promise<RecoveryFigures> {
+  const names = Object.keys(pipelines);
+  const sweeps = schedules.flatMap(({ id, sweeps: pipeline }) => (pipeline === null ? [] : [{ id, pipeline }]));
+  const scheduleIds = schedules.map(({ id }) => id);
+  return {
+    queued: await rowsOf(sql, QUEUED, [JSON.stringify(stagesToWaitFor(pipelines))]),
+    recoveries: await rowsOf(sql, RECOVERIES, []),
+    attempts: await rowsOf(sql, ATTEMPTS, [names]),
+    failureRates: await rowsOf(sql, FAILURE_RATES, []),
+    parked: await rowsOf(sql, PARKED, [names]),
+    sweeps: await rowsOf(sql, SWEEPS, [JSON.stringify(sweeps)]),
+    leftOut: await rowsOf(sql, LEFT_OUT, [scheduleIds]),
+  };
+}
+
+async function rowsOf<Row extends object>(sql: Sql, text: string, values: readonly unknown[]): Promise<Row[]> {
+  return (await sql.query<Row>(text, values)).rows;
+}
+
+/** Which stages an item may wait for in a state, in order. One that rests until it is claimed waits for the stages of the
+ *  state that the claim moves it to. */
+function stagesToWaitFor(pipelines: Pipelines): object[] {
+  return Object.values(pipelines).flatMap((pipeline) =>
+    stateNamesOf(pipeline).flatMap((state) => {
+      const row = rowOf(pipeline, state);
+      const claimed = isRests(row) ? claimedState(row) : undefined;
+      const stages = stagesIn(claimed === undefined ? row : rowOf(pipeline, claimed));
+      return stages.map(({ stage, fanOut }, place) => {
+        return { pipeline: pipeline.name, state, stage, place, fans: fanOut !== undefined };
+      });
+    }),
+  );
+}
+
+const UNITS = `FROM tasks u WHERE u.item_id = i.id AND u.visit = i.visit AND u.stage = s.stage AND u.unit <> ''
+  AND u.status = ANY (ARRAY['waiting', 'running'])`;
+
+/** An item waits for the first stage of its state that has not ended, unless somebody runs it. What a person holds back,
+ *  paused or parked, waits for nobody. */
+const QUEUED = `
+  WITH stages AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS s (pipeline text, state text, stage text, place int, fans boolean)
+  )
+  SELECT i.pipeline, next.stage, sum(next.waiting)::int AS count FROM items i CROSS JOIN LATERAL (
+    SELECT s.stage, CASE WHEN s.fans THEN (SELECT count(*) FILTER (WHERE u.status = 'waiting') ${UNITS})
+      WHEN t.status = 'running' THEN 0 ELSE 1 END AS waiting
+    FROM stages s
+    LEFT JOIN tasks t ON NOT s.fans AND t.item_id = i.id AND t.visit = i.visit AND t.stage = s.stage AND t.unit = ''
+    WHERE s.pipeline = i.pipeline AND s.state = i.state
+      AND CASE WHEN s.fans THEN EXISTS (SELECT 1 ${UNITS}) ELSE COALESCE(t.status, 'waiting') = ANY (ARRAY['waiting', 'running']) END
+    ORDER BY s.place LIMIT 1
+  ) next
+  WHERE i.ended_at IS NULL AND i.parked_at IS NULL AND (i.paused_until IS NULL OR i.paused_until <= now())
+  GROUP BY i.pipeline, next.stage`;
+
+/** By the hour and not since the beginning: receipts change their result, and old ones are deleted. */
+const RECOVERIES = `
+  SELECT pipeline, reason, result, count(*)::int AS count FROM receipts
+  WHERE seen_at > now() - interval '1 hour' GROUP BY pipeline, reason, result`;
+
+const ATTEMPTS = `
+  SELECT pipeline, stage, result, count(*)::int AS count,
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY took.seconds) AS "medianSeconds",
+    percentile_cont(0.95) WITHIN GROUP (ORDER BY took.seconds) AS "p95Seconds"
+  FROM attempts CROSS JOIN LATERAL (SELECT extract(epoch FROM ended_at - started_at)::float8 AS seconds) took
+  WHERE ended_at > now() - interval '5 minutes' AND pipeline = ANY ($1::text[])
+  GROUP BY pipeline, stage, result`;
+
+const FAILURE_RATES = `
+  SELECT pipeline, sum(failed)::float8 / sum(finished + failed) AS rate FROM metrics_hourly
+  WHERE hour >= date_trunc('hour', now()) - interval '1 hour'
+  GROUP BY pipeline HAVING sum(finished + failed) > 0`;
+
+const PARKED = `
+  SELECT known.name AS pipeline, count(i.id)::int AS count FROM unnest($1::text[]) AS known (name)
+  LEFT JOIN items i ON i.pipeline = known.name AND i.ended_at IS NULL AND i.parked_at IS NOT NULL
+  GROUP BY known.name`;
+
+/** Sweeps in a row that found nothing share one row, whose start is the first one's: what the last took is in its phases. */
+const SWEEPS = `
+  SELECT wanted.pipeline, extract(epoch FROM clock_timestamp() - latest.ended_at)::float8 AS "ageSeconds",
+    (SELECT COALESCE(sum(ms::float8), 0) / 1000 FROM jsonb_each_text(latest.phases) AS phase (name, ms)) AS "durationSeconds",
+    (latest.result ->> 'examined')::int AS examined,
+    CASE WHEN (latest.result ->> 'isWhole')::boolean AND latest.errors = '[]' THEN latest.result -> 'byReason' END AS stuck
+  FROM jsonb_to_recordset($1::jsonb) AS wanted (id text, pipeline text) CROSS JOIN LATERAL (
+    SELECT ended_at, result, phases, errors FROM job_executions e
+    WHERE e.job = wanted.id AND e.status = 'completed' ORDER BY id DESC LIMIT 1
+  ) latest`;
+
+const LEFT_OUT = `SELECT schedule, skipped, missed FROM schedule_counts WHERE schedule = ANY ($1::text[])`;

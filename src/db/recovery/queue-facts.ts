@@ -1,0 +1,31 @@
+import type pg from 'pg';
+import type { Facts } from '../../core/diagnosis.js';
+import { livingPollers } from '../../core/living-pollers.js';
+import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import type { QueueStatus } from '../../ports/engine.js';
+
+/** What a diagnosis wants to know of the queue that an item waits in. */
+export async function queueFactsOf(
+  pool: pg.Pool,
+  { pollers, backlog }: QueueStatus,
+): Promise<Pick<Facts, 'pollers' | 'backlog'>> {
+  const registered = await findPresence(
+    pool,
+    pollers.map((each) => each.identity),
+  );
+  return { pollers: livingPollers(pollers, registered, new Date()), backlog };
+}
+
+/** Which of these processes are there; who never registered is not answered. */
+export async function findPresence(
+  pool: pg.Pool,
+  ids: readonly string[],
+): Promise<Map<string, { isPresent: boolean }>> {
+  const { rows } = await pool.query<{ id: string; isPresent: boolean }>(
+    `SELECT id, COALESCE(stopped_at, seen_gone_at, died_at) IS NULL
+       AND seen_at > now() - ${String(WORKER_SILENT_SECONDS)} * interval '1 second' AS "isPresent"
+     FROM workers WHERE id = ANY ($1::text[])`,
+    [ids],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}

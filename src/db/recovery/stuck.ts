@@ -1,0 +1,84 @@
+import type pg from 'pg';
+import { claimedState, isAwaits, isRests, rowOf, stateNamesOf } from '../../core/machine.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import { msOf } from '../../core/span.js';
+import type { Sql } from '../../ports/sql.js';
+import { FACTS, FACTS_JOINS, type StuckColumns, type StuckRow, stuckRow } from './stuck-facts.js';
+
+/** Takes one page of stuck items: silent for too long by the database's clock, or left by a run that said so and with no
+ *  backoff running. What was examined longest ago comes first, so that a sweep which could not finish is gone on with; what
+ *  somebody writes at this moment is not stuck, and is passed over. The index of live rows is all that is read, and only
+ *  stuck ones are stamped: healthy ones are not written to. */
+export async function takeStuck(
+  pool: pg.Pool,
+  pipeline: Pipeline,
+  page: { startedAt: string; limit: number },
+): Promise<StuckRow[]> {
+  const stuckAfterMs = msOf(pipeline.sweep.stuckAfter);
+  const values = [pipeline.name, page.startedAt, page.limit, waitingStates(pipeline), stuckAfterMs];
+  const { rows } = await pool.query<StuckColumns>(TAKE_STUCK, values);
+  return rows.map(stuckRow);
+}
+
+/** States in which silence is meant. One that the table no longer has is not among them: somebody must hear of it. */
+function waitingStates(pipeline: Pipeline): string[] {
+  return stateNamesOf(pipeline).filter((state) => {
+    const row = rowOf(pipeline, state);
+    return isAwaits(row) || (isRests(row) && claimedState(row) === undefined);
+  });
+}
+
+/** Of a row of items under the name `i`: whether it is stuck, where `states` are those in which silence is meant. */
+function isStuck(i: string, states: string, stuckAfterMs: string): string {
+  const silentSince = `now() - ${stuckAfterMs} * interval '1 millisecond'`;
+  return `${i}.parked_at IS NULL AND (${i}.paused_until IS NULL OR ${i}.paused_until <= now()) AND ${i}.state <> ALL (${states}::text[])
+      AND CASE WHEN ${i}.run_ended_at IS NOT NULL THEN ${i}.next_rescue_after IS NULL OR ${i}.next_rescue_after <= now()
+        ELSE ${i}.beat_at <= ${silentSince} AND NOT EXISTS (
+          SELECT 1 FROM tasks t WHERE t.item_id = ${i}.id AND t.visit = ${i}.visit AND t.status = 'running'
+            AND t.beat_at > ${silentSince}) END`;
+}
+
+/** Looks at stuck items and takes none: those that stopped longest ago. */
+export async function listStuck(sql: Sql, pipeline: Pipeline, limit: number): Promise<StuckRow[]> {
+  const { rows } = await sql.query<StuckColumns>(
+    `SELECT * FROM (
+       ${FACTS} FROM (
+         SELECT * FROM items WHERE pipeline = $1 AND ended_at IS NULL AND ${isStuck('items', '$2', '$3')}
+         ORDER BY beat_at, id LIMIT $4
+       ) i ${FACTS_JOINS}
+     ) stuck ORDER BY "beatAt", id`,
+    [pipeline.name, waitingStates(pipeline), msOf(pipeline.sweep.stuckAfter), limit],
+  );
+  return rows.map(stuckRow);
+}
+
+/** The stamp is never before the sweep's own beginning, whatever clock that was read from: no page takes a row twice. Said
+ *  again of the rows to be stamped, what holds of them anyway lets the planner join live rows instead of the whole table. */
+export const TAKE_STUCK = `
+  WITH stuck AS (
+    SELECT id AS stuck_id FROM items
+    WHERE pipeline = $1 AND ended_at IS NULL AND (examined_at IS NULL OR examined_at < $2::timestamptz)
+      AND ${isStuck('items', '$4', '$5')}
+    ORDER BY examined_at NULLS FIRST, id LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+  ), i AS (
+    UPDATE items SET examined_at = greatest(now(), $2::timestamptz) FROM stuck
+    WHERE id = stuck_id AND pipeline = $1 AND ended_at IS NULL RETURNING items.*
+  )
+  ${FACTS} FROM i ${FACTS_JOINS} ORDER BY i.id`;
+
+/** What the rows say of runs that Temporal holds open; a run whose row is not there is not answered. */
+export interface RunRow {
+  itemId: string;
+  epoch: number;
+  /** Null: it is live. */
+  endedForMs: number | null;
+}
+
+export async function findRunRows(pool: pg.Pool, itemIds: readonly string[]): Promise<Map<string, RunRow>> {
+  const { rows } = await pool.query<RunRow>(
+    `SELECT id AS "itemId", epoch, extract(epoch FROM now() - ended_at)::float8 * 1000 AS "endedForMs"
+     FROM items WHERE id = ANY ($1::uuid[])`,
+    [itemIds],
+  );
+  return new Map(rows.map((row) => [row.itemId, row]));
+}

@@ -1,0 +1,64 @@
+import type pg from 'pg';
+import type { Json, JsonObject } from '../../ports/stage.js';
+import { type Claimed, taskKey } from './attempt.js';
+import { prepared, WITHOUT_WAITING } from '../postgres/client.js';
+import { IS_LIVE } from './item-row.js';
+import { storableJson } from '../postgres/parameters.js';
+import { IS_RUNNING } from './task-row.js';
+
+/** Writes a sign of life and the latest progress. False: the attempt has been superseded and should stop.
+ *  The item comes before the task here too; a unit's beat writes its task only, or parallel units would deadlock. */
+export async function beatTask(pool: pg.Pool, claimed: Claimed, progress: JsonObject | null): Promise<boolean> {
+  const rows = await prepared(pool, claimed.unit === '' ? BEAT_STAGE : BEAT_UNIT, [
+    ...taskKey(claimed),
+    claimed.state,
+    claimed.epoch,
+    claimed.fence,
+    claimed.claimId,
+    progress ? storableJson(progress) : null,
+  ]);
+  return rows.length > 0;
+}
+
+/** Keeps what the next attempt resumes from. False: superseded. */
+export async function keepCheckpoint(pool: pg.Pool, claimed: Claimed, checkpoint: Json): Promise<boolean> {
+  const rows = await prepared(pool, KEEP, [
+    ...taskKey(claimed),
+    claimed.state,
+    claimed.epoch,
+    claimed.fence,
+    claimed.claimId,
+    storableJson(checkpoint),
+  ]);
+  return rows.length > 0;
+}
+
+const IS_MINE = `t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.claim_id = $8 AND ${IS_RUNNING}`;
+
+/** The next beat makes up for one that is lost, and the stage itself for a lost checkpoint. */
+const BEAT_TASK = `
+  UPDATE tasks t SET beat_at = now(), progress = COALESCE($9::jsonb, t.progress),
+    progress_at = CASE WHEN $9::jsonb IS NULL THEN t.progress_at ELSE now() END
+  FROM item WHERE t.item_id = item.id AND ${IS_MINE}
+  RETURNING ${WITHOUT_WAITING}`;
+
+/** An attempt that was superseded must not make its item look alive. */
+const BEAT_STAGE = `
+  WITH item AS (
+    UPDATE items SET beat_at = now()
+    WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ${IS_LIVE}
+      AND EXISTS (SELECT 1 FROM tasks t WHERE t.item_id = $1 AND ${IS_MINE})
+    RETURNING id
+  ) ${BEAT_TASK}`;
+
+const ITEM = `
+  WITH item AS (
+    SELECT id FROM items WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ${IS_LIVE}
+  )`;
+
+const BEAT_UNIT = `${ITEM} ${BEAT_TASK}`;
+
+const KEEP = `${ITEM}
+  UPDATE tasks t SET checkpoint = $9::jsonb, beat_at = now()
+  FROM item WHERE t.item_id = item.id AND ${IS_MINE}
+  RETURNING ${WITHOUT_WAITING}`;

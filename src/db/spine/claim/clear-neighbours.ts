@@ -1,0 +1,29 @@
+import type { Sql } from '../../../ports/sql.js';
+import { type Attempt, taskKey } from '../attempt.js';
+import { SUSPECT_CRASHES } from './suspects.js';
+
+/** Who died beside it need not be suspected any longer: those deaths are explained, and only they are forgiven. A death that its
+ *  neighbour's next claim has yet to count makes no suspect by itself. Rows that somebody writes at this moment are passed over,
+ *  for we hold another item's locks; such a one takes its turn as before. A death that two such items shared with it is forgiven
+ *  twice: never below none. */
+export async function clearNeighbours(transaction: Sql, poisoned: Attempt): Promise<void> {
+  await transaction.query(CLEAR_NEIGHBOURS, taskKey(poisoned));
+}
+
+const CLEAR_NEIGHBOURS = `
+  WITH mine AS (
+    SELECT worker, started_at, ended_at FROM attempts
+    WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 AND result = 'crash'
+  ), shared AS (
+    SELECT a.item_id, a.visit, a.stage, a.unit, count(DISTINCT a.id) AS deaths
+    FROM attempts a JOIN mine m ON m.worker = a.worker AND a.started_at <= m.ended_at AND a.ended_at >= m.started_at
+    WHERE a.result = 'crash' AND a.ended_at >= (SELECT min(started_at) FROM mine) AND a.item_id <> $1
+    GROUP BY a.item_id, a.visit, a.stage, a.unit
+  ), neighbour AS (
+    SELECT t.item_id, t.visit, t.stage, t.unit, greatest(0, t.crashes - s.deaths) AS unexplained
+    FROM tasks t JOIN shared s USING (item_id, visit, stage, unit) JOIN items i ON i.id = t.item_id AND i.ended_at IS NULL
+    WHERE t.status IN ('waiting', 'running') FOR UPDATE OF t SKIP LOCKED
+  )
+  UPDATE tasks t SET crashes = n.unexplained, sole_crashes = least(t.sole_crashes, n.unexplained),
+    suspect = t.suspect AND n.unexplained >= ${String(SUSPECT_CRASHES)}
+  FROM neighbour n WHERE (t.item_id, t.visit, t.stage, t.unit) = (n.item_id, n.visit, n.stage, n.unit)`;

@@ -1,0 +1,82 @@
+import { beatsMsOf } from '../../../core/diagnosis.js';
+import { findStage } from '../../../core/machine.js';
+import type { Pipeline } from '../../../core/pipeline.js';
+import { isAliveWithoutEngine, type LastSign } from '../../../core/presence-verdict.js';
+import type { Sql } from '../../../ports/sql.js';
+import { type Attempt, taskKey } from '../attempt.js';
+import { taskReceipt } from '../../recovery/receipts.js';
+import type { Found, TaskRow } from '../task-row.js';
+import { HELD_LOCKS } from '../../recovery/workers.js';
+
+/** Whether the attempt before lives, though Temporal has given its task to this one. */
+export async function isHeldByLiving(transaction: Sql, pipeline: Pipeline, attempt: Attempt): Promise<boolean> {
+  const { state, stage } = attempt;
+  // A short stage beats no row: nothing tells a frozen one from one that lives.
+  if (findStage(pipeline, stage)?.row.short) return false;
+  const sign = await lastSignOf(transaction, attempt);
+  return sign !== undefined && isAliveWithoutEngine(sign, beatsMsOf(pipeline, state, stage));
+}
+
+/** Of the attempt that holds the task: when its row was beaten, and whether its process holds its lock. */
+async function lastSignOf(transaction: Sql, attempt: Attempt): Promise<LastSign | undefined> {
+  const { rows } = await transaction.query<LastSign>(
+    `SELECT extract(epoch FROM now() - t.beat_at)::float8 * 1000 AS "silentMs",
+       extract(epoch FROM now() - t.started_at)::float8 * 1000 AS "ranMs",
+       w.seen_gone_at IS NULL AND w.died_at IS NULL AND w.lock_key IN (${HELD_LOCKS}) AS "isHeld"
+     FROM tasks t JOIN workers w ON w.id = t.worker
+     WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $3 AND t.unit = $4`,
+    taskKey(attempt),
+  );
+  return rows[0];
+}
+
+/** From a worker that lives: the fence goes up, and it finds out at its next beat. */
+export async function takeOver(
+  transaction: Sql,
+  pipeline: Pipeline,
+  { item, attempt, before }: Found,
+): Promise<TaskRow> {
+  await transaction.query(
+    `WITH task AS (
+       UPDATE tasks SET status = 'waiting', fence = fence + 1, suspect = false, token = NULL, recovering = true
+       WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
+     ), receipt AS (${givenBackReceipt('now()', { pipeline: '$5', state: '$7', epoch: '$8' })})
+     INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)
+     SELECT item_id, $5, visit, stage, unit, attempt, $6::int, worker, started_at, 'given_back' FROM task`,
+    [...taskKey(attempt), pipeline.name, before.fence, item.state, item.epoch],
+  );
+  return { ...before, status: 'waiting', suspect: false, recovering: true };
+}
+
+/** A worker that lives let go of the task because Temporal knew its attempt no longer. Its run was closed, and then the rescue's
+ *  receipt says so; or the run is there and asks again: then Temporal had been away. */
+export async function recordGivenBack(
+  transaction: Sql,
+  pipeline: Pipeline,
+  { item, attempt, before }: Found,
+): Promise<void> {
+  if (before.status !== 'waiting' || !before.recovering) return;
+  await transaction.query(
+    `WITH attempt AS (
+       UPDATE attempts SET result = 'given_back' WHERE item_id = $1 AND result = 'superseded' AND fence = $8 AND id = (
+         SELECT max(id) FROM attempts WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4)
+       RETURNING ended_at
+     ), task AS (
+       SELECT t.*, attempt.ended_at AS given_back_at FROM tasks t, attempt
+       WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $3 AND t.unit = $4
+     )
+     ${givenBackReceipt('t.given_back_at', { pipeline: '$5', state: '$6', epoch: '$7' })}`,
+    [...taskKey(attempt), pipeline.name, item.state, item.epoch, before.fence],
+  );
+}
+
+/** The record of a `task` that went from a worker which lives to another. The claim that is granted completes it. */
+function givenBackReceipt(seenAt: string, of: { pipeline: string; state: string; epoch: string }): string {
+  return taskReceipt('task t', {
+    ...of,
+    reason: `'engine_unreachable'`,
+    sentence: `format('Temporal lost sight of worker %s, which was alive and at work on %s; the stage was given back at no cost: no error, no crash and no rescue is counted.', COALESCE(t.worker, 'unknown'), t.stage)`,
+    seenAt,
+    result: `'waiting'`,
+  });
+}

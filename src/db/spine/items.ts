@@ -1,0 +1,90 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Pipeline } from '../../core/pipeline.js';
+import { entryStep, type Step } from '../../core/step.js';
+import type { RunInput } from '../../core/run.js';
+import type { Sql, Statement } from '../../ports/sql.js';
+import type { JsonObject } from '../../ports/stage.js';
+import { prepared } from '../postgres/client.js';
+import { drawnFrom, Parameters, storableJson } from '../postgres/parameters.js';
+import type { Actor } from './transition.js';
+
+export interface NewItem {
+  owner: string;
+  actor: Actor;
+  trigger: string;
+  metadata?: JsonObject;
+  dedupeKey?: string;
+  priority?: number;
+  allowPartial?: boolean;
+  /** Inserts the domain's own row. It must draw `FROM item`, which is empty when there is a duplicate. */
+  row?: Statement;
+}
+
+export type Created =
+  { created: true; id: string; createdAt: Date; run: RunInput | null } | { created: false; id: string };
+
+/** The API starts the run itself right after the commit; the dispatcher tries after this long, should the API have died. */
+const START_GRACE = `interval '1 second'`;
+
+/** Each further try needs another item with the key to have begun and ended in between. */
+const MAX_TRIES = 5;
+
+/** Inserts the item, its first audit entry and the domain's row in one statement, so that a pool will do where nothing else is
+ *  written. The caller starts the run after the commit, not before. A live item with the same dedupe key is returned instead. */
+export async function createItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<Created> {
+  // Whoever held the key may end between the two looks; the second time round the key is free.
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const created = (await insertItem(sql, pipeline, item)) ?? (await findDuplicate(sql, pipeline, item));
+    if (created) return created;
+  }
+  throw new Error(`items with the key '${item.dedupeKey ?? ''}' come and go too fast to tell whether there is one`);
+}
+
+async function insertItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<Created | null> {
+  const id = uuidv7();
+  const step = entryStep(pipeline, pipeline.start, 1);
+  const p = new Parameters();
+  const columns = [
+    ...[id, pipeline.name, item.owner, pipeline.start, item.priority ?? 0, item.dedupeKey ?? null],
+    ...[item.dedupeKey !== undefined && pipeline.dedupes === 'all', item.allowPartial ?? false],
+  ].map((value) => p.add(value));
+  const startAfter = step ? `now() + ${START_GRACE}` : 'NULL';
+  const [made] = await prepared<{ createdAt: Date }>(
+    sql,
+    `WITH item AS (
+       INSERT INTO items (id, pipeline, owner, state, priority, dedupe_key, dedupes_all, allow_partial, start_after)
+       VALUES (${columns.join(', ')}, ${startAfter})
+       ON CONFLICT DO NOTHING RETURNING *
+     ), entry AS (
+       INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, to_state, trigger, actor, actor_type, metadata)
+       SELECT id, pipeline, owner, version, visit, epoch, state,
+         ${p.add(item.trigger)}, ${p.add(item.actor.id)}, ${p.add(item.actor.type)}, ${p.add(storableJson(item.metadata ?? {}))}::jsonb
+       FROM item
+     )${item.row ? `, domain AS (${p.embed(drawnFrom('item', item.row))})` : ''}
+     SELECT created_at AS "createdAt" FROM item`,
+    p.values,
+  );
+  if (!made) return null;
+  return { created: true, id, ...made, run: step && { pipeline: pipeline.name, itemId: id, epoch: 1, step } };
+}
+
+export async function findDuplicate(
+  sql: Sql,
+  pipeline: Pipeline,
+  item: Pick<NewItem, 'dedupeKey'>,
+): Promise<Created | null> {
+  const { rows } = await sql.query<{ id: string }>(
+    `SELECT id FROM items WHERE pipeline = $1 AND dedupe_key = $2 AND (ended_at IS NULL OR dedupes_all)
+     ORDER BY id DESC LIMIT 1`,
+    [pipeline.name, item.dedupeKey],
+  );
+  const [duplicate] = rows;
+  return duplicate ? { created: false, id: duplicate.id } : null;
+}
+
+/** The first step of a run that starts now. Only a first run knows it from the table alone: a later one asks its row, for
+ *  stages of its state may be done. */
+export function firstStepOf(pipeline: Pipeline, item: { state: string; visit: number; epoch: number }): Step {
+  if (item.epoch > 1) return { do: 'next' };
+  return entryStep(pipeline, item.state, item.visit) ?? { do: 'next' };
+}

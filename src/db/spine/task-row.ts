@@ -1,0 +1,48 @@
+import type { Sql } from '../../ports/sql.js';
+import { type Attempt, taskKey } from './attempt.js';
+import type { ItemRow } from './item-row.js';
+
+/** The columns of `tasks` that a claim is decided on. */
+export interface TaskRow {
+  status: 'waiting' | 'running' | 'done' | 'failed';
+  fence: number;
+  attempt: number;
+  errors: number;
+  crashes: number;
+  suspect: boolean;
+  soleCrashes: number;
+  /** A receipt waits for it, or may have to be written: the next claim sees to that. */
+  recovering: boolean;
+  checkpoint: unknown;
+  worker: string | null;
+  claimId: string | null;
+  scheduledAt: Date | null;
+  startedAt: Date | null;
+}
+
+/** What a claim has locked: the item, and the task as the attempt before left it. */
+export interface Found {
+  item: ItemRow;
+  attempt: Attempt;
+  before: TaskRow;
+}
+
+/** In words that match no partial index, for the reason of IS_LIVE. */
+export const IS_RUNNING = `t.status || '' = 'running'`;
+
+/** Locks the task, after its item; one that was never claimed is there from then on. */
+export async function lockTask(transaction: Sql, attempt: Attempt): Promise<TaskRow> {
+  await transaction.query(
+    `INSERT INTO tasks (item_id, visit, stage, unit) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+    taskKey(attempt),
+  );
+  const { rows } = await transaction.query<TaskRow>(
+    `SELECT status, fence, attempt, errors, crashes, suspect, sole_crashes AS "soleCrashes", recovering, checkpoint, worker,
+       claim_id AS "claimId", scheduled_at AS "scheduledAt", started_at AS "startedAt"
+     FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 FOR UPDATE`,
+    taskKey(attempt),
+  );
+  const [task] = rows;
+  if (!task) throw new Error(`task of item ${attempt.itemId} vanished while it was locked`);
+  return task;
+}

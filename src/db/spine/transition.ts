@@ -1,0 +1,218 @@
+import type { ErrorClass } from '../../core/error-class.js';
+import { claimedState, isAwaits, isEnd, isLegalMove, isRests, rowOf, type Via } from '../../core/machine.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import { entryStep } from '../../core/step.js';
+import type { Sql } from '../../ports/sql.js';
+import type { JsonObject } from '../../ports/stage.js';
+import { prepared } from '../postgres/client.js';
+import { Parameters, storableJson, storableText } from '../postgres/parameters.js';
+import { toldOfEnd } from '../recovery/tell-of-end.js';
+
+export interface Actor {
+  id: string;
+  type: 'system' | 'worker' | 'user' | 'reviewer' | 'admin';
+}
+export const SYSTEM: Actor = { id: 'system', type: 'system' };
+export const WORKER: Actor = { id: 'worker', type: 'worker' };
+
+/** Who makes a move that a stage's outcome leads to. */
+export function actorIn(pipeline: Pipeline, state: string): Actor {
+  const row = rowOf(pipeline, state);
+  return 'by' in row && row.by === 'system' ? SYSTEM : WORKER;
+}
+
+export interface ItemError {
+  class: ErrorClass;
+  message: string;
+  stage: string;
+}
+
+/** A move of an item, or (from = to) a change of its flags that must be as exact as one. */
+export interface Move {
+  from: string;
+  to: string;
+  via: Via;
+  trigger: string;
+  actor: Actor;
+  metadata?: JsonObject;
+  /** Why it ended, in the word its owner sees: CANCELLED, POISON, … */
+  reason?: string;
+  error?: ItemError;
+  /** Of a rescue: how many there were, counting this one, and how long nothing more is done after it. */
+  rescue?: { count: number; againAfterMs: number };
+  /** Of a pause: until when. */
+  pausedUntil?: Date | 'infinity';
+  priority?: number;
+}
+
+/** What the mover saw; if the row says otherwise by now, nothing happens. */
+export interface Expected {
+  itemId: string;
+  state: string;
+  visit: number;
+  epoch: number;
+}
+
+export interface Moved {
+  version: number;
+  visit: number;
+  epoch: number;
+}
+
+/** A decision, a cancel or a pause is acted on by the API at once; the dispatcher repeats the wake after this long. */
+const WAKE_GRACE = `interval '2 seconds'`;
+
+/** The only statement that changes `items.state`. Null: the item was elsewhere by then. */
+export async function recordTransition(
+  sql: Sql,
+  pipeline: Pipeline,
+  expected: Expected,
+  move: Move,
+): Promise<Moved | null> {
+  const p = new Parameters();
+  const text = `
+    WITH guard AS (
+      SELECT id AS item_id FROM items
+      WHERE id = ${p.add(expected.itemId)} AND state = ${p.add(expected.state)}
+        AND visit = ${p.add(expected.visit)} AND epoch = ${p.add(expected.epoch)}
+      FOR NO KEY UPDATE
+    ), ${transitionParts(pipeline, move, p)}
+    SELECT version, visit, epoch FROM moved`;
+  const [moved] = await prepared<Moved>(sql, text, p.values);
+  return moved ?? null;
+}
+
+/** The move and its audit entry, as parts of a larger statement whose `guard` names the item or is empty. */
+export function transitionParts(pipeline: Pipeline, move: Move, p: Parameters): string {
+  if (!isLegalMove(pipeline, move)) {
+    throw new RangeError(`'${pipeline.name}' has no move ${move.from} → ${move.to} by ${move.via}`);
+  }
+  return `${takesTasks(move.via) ? `${takeTasks(pipeline, p)}, ` : ''}moved AS (
+      UPDATE items i SET ${assignmentsOf(pipeline, move, p).join(', ')}
+      FROM guard WHERE i.id = guard.item_id
+      RETURNING i.id, i.owner, i.version, i.visit, i.epoch
+    ), entry AS (
+      INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, from_state, to_state, trigger, actor, actor_type, metadata)
+      SELECT id, ${p.add(pipeline.name)}, owner, version, visit, epoch, ${p.add(move.from)}, ${p.add(move.to)}, ${p.add(move.trigger)},
+        ${p.add(move.actor.id)}, ${p.add(move.actor.type)}, ${p.add(storableJson(move.metadata ?? {}))}::jsonb
+      FROM moved
+    )${toldOfEnd(pipeline, move, p)}`;
+}
+
+function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] {
+  const all = ['version = i.version + 1', 'updated_at = now()'];
+  if (move.via === 'pause') {
+    return [...all, `paused_until = ${p.add(move.pausedUntil)}`, `pause_reason = ${p.add(move.reason)}`, wakes()];
+  }
+  if (move.via === 'reprioritize') return [...all, `priority = ${p.add(move.priority)}`];
+  if (move.via === 'resume') return [...all, ...NOT_PAUSED, wakes()];
+  // The dispatcher must not start what only a person drives on.
+  if (move.via === 'park')
+    return [...all, 'parked_at = now()', `parked_why = ${p.add(move.reason)}`, 'start_after = NULL'];
+
+  all.push(`state = ${p.add(move.to)}`, 'entered_at = now()', 'beat_at = now()');
+  if (move.error !== undefined || !keepsError(move.via)) all.push(...errorOf(move, p));
+  const ends = isEnd(rowOf(pipeline, move.to));
+  if (ends) all.push(...endingOf(move, p));
+  if (beginsRun(move.via, ends)) all.push('epoch = i.epoch + 1', ...newRunOf(pipeline, move.to));
+  else if (!ends && leavesRest(pipeline, move)) all.push(NEXT_UNUSED_EPOCH, ...newRunOf(pipeline, move.to));
+  else if (concernsRun(pipeline, move, ends)) all.push(wakes());
+  if (move.via === 'rescue') all.push(...rescueOf(move, p));
+  if (move.via === 'exhaustion' && !ends) all.push(...NO_RESCUES);
+  if (beginsVisit(move.via)) all.push(...newVisitOf());
+  return all;
+}
+
+/** A rescue has not made up for the last error yet, and an item that is given up shows what it failed with. */
+function keepsError(via: Via): boolean {
+  return via === 'rescue' || via === 'exhaustion';
+}
+
+function errorOf({ error }: Move, p: Parameters): string[] {
+  return [
+    `error_class = ${p.orNull(error?.class)}`,
+    `error_message = ${p.orNull(error && storableText(error.message))}`,
+    `error_stage = ${p.orNull(error?.stage)}`,
+  ];
+}
+
+/** Whether the move takes the item's running tasks from their attempts, whose commits it makes impossible. */
+function takesTasks(via: Via): boolean {
+  return via === 'cancel' || via === 'exhaustion' || via === 'rescue' || via === 'retry';
+}
+
+/** Left as running, they would be shown as inflight for ever, keep their worker from running another suspect, and count as
+ *  crashed when a rescue's run claims them. The caller has the item's lock since an earlier statement, so that this one
+ *  sees every claim there was. */
+function takeTasks(pipeline: Pipeline, p: Parameters): string {
+  return `taken AS (
+      UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, suspect = false, token = NULL
+      FROM guard WHERE t.item_id = guard.item_id AND t.status = 'running' RETURNING t.*
+    ), superseded AS (
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)
+      SELECT item_id, ${p.add(pipeline.name)}, visit, stage, unit, attempt, fence - 1, worker, started_at, 'superseded' FROM taken
+    )`;
+}
+
+function wakes(): string {
+  return `wake_after = now() + ${WAKE_GRACE}, wake_tries = 0`;
+}
+
+const NOT_PAUSED = ['paused_until = NULL', 'pause_reason = NULL'];
+
+function endingOf(move: Move, p: Parameters): string[] {
+  return ['ended_at = now()', `end_reason = ${p.orNull(move.reason)}`, 'start_after = NULL', ...NOT_PAUSED];
+}
+
+function beginsVisit(via: Via): boolean {
+  return via === 'retry' || via === 'reopen';
+}
+
+function beginsRun(via: Via, ends: boolean): boolean {
+  return via === 'rescue' || beginsVisit(via) || (via === 'exhaustion' && !ends);
+}
+
+/** Whether nobody walks the item: it rests until something other than a run moves it. */
+function leavesRest(pipeline: Pipeline, { from, via }: Move): boolean {
+  const row = rowOf(pipeline, from);
+  return via === 'outcome' && isRests(row) && claimedState(row) === undefined;
+}
+
+/** The same while no run was ever asked for under it. */
+const NEXT_UNUSED_EPOCH = 'epoch = i.epoch + (i.started OR i.start_after IS NOT NULL)::int';
+
+/** `started` is cleared together with the epoch and never without it, or a closed run's id would be started again. */
+function newRunOf(pipeline: Pipeline, to: string): string[] {
+  const wantsRun = entryStep(pipeline, to, 1) !== null;
+  return [
+    'started = false',
+    'start_tries = 0',
+    `start_after = ${wantsRun ? 'now()' : 'NULL'}`,
+    'run_ended_at = NULL',
+    'accepted_at = NULL',
+    'wake_after = NULL',
+    'parked_at = NULL',
+    'parked_why = NULL',
+  ];
+}
+
+function rescueOf({ rescue }: Move, p: Parameters): string[] {
+  return [
+    rescue ? `rescues = ${p.add(rescue.count)}` : 'rescues = i.rescues + 1',
+    'last_rescue_at = now()',
+    `next_rescue_after = now() + ${p.add(rescue?.againAfterMs ?? 0)} * interval '1 millisecond'`,
+  ];
+}
+
+/** Whoever takes it up from here begins with a whole budget. */
+const NO_RESCUES = ['rescues = 0', 'last_rescue_at = NULL', 'next_rescue_after = NULL'];
+
+function newVisitOf(): string[] {
+  return ['visit = i.visit + 1', ...NO_RESCUES, 'ended_at = NULL', 'end_reason = NULL', ...NOT_PAUSED];
+}
+
+/** Whether somebody other than the run made this move, so that the run has to be told. */
+function concernsRun(pipeline: Pipeline, move: Move, ends: boolean): boolean {
+  if (move.via === 'cancel' || move.via === 'exhaustion') return ends;
+  return move.via === 'outcome' && isAwaits(rowOf(pipeline, move.from)) && move.actor.type !== 'worker';
+}

@@ -1,0 +1,115 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import {
+  type DiscoverPage,
+  type DiscoverPageInput,
+  type FoundSkill,
+  type PackageOutcome,
+  skillsIn,
+} from '../../core/address/discovery.js';
+import { isAppError } from '../../../../core/errors.js';
+import { inTransaction } from '../../../../db/postgres/client.js';
+import { listFresh, settlePackage, storeOutcome } from '../../db/discovered-packages.js';
+import type { FoundPackage, PackageIndex } from '../../ports/package-index.js';
+import type { RepositoryHost } from '../../ports/repository-host.js';
+import type { Sql } from '../../../../ports/sql.js';
+import { askSource, sentenceOf, SourceWaits } from './ask-source.js';
+
+/** `known`: it is on its way already. `refused`: its address is not one that is taken. */
+export type Submit = (
+  transaction: Sql,
+  skill: FoundSkill,
+  from: { package: string; version: string },
+) => Promise<'submitted' | 'known' | 'refused'>;
+
+export interface DiscoveryDeps {
+  pool: pg.Pool;
+  packages: PackageIndex;
+  host: RepositoryHost;
+  submit: Submit;
+  logger: Logger;
+}
+
+/** One page of the registry, of which so many versions as the budget allows are examined. What is left of it comes next. */
+export async function discoverPage(
+  deps: DiscoveryDeps,
+  { keyword, from, budget }: DiscoverPageInput,
+  signal: AbortSignal,
+): Promise<DiscoverPage> {
+  const page: DiscoverPage = { seen: 0, examined: 0, byOutcome: {}, submitted: 0, errors: [], next: null };
+  try {
+    const found = await askSource(deps.pool, 'npm', () => deps.packages.search(keyword, from, signal));
+    const fresh = await listFresh(deps.pool, found.packages);
+    page.seen = found.packages.length;
+    for (const each of fresh.slice(0, budget)) await examine(deps, each, page, signal);
+    page.next = fresh.length > budget ? from : found.next;
+  } catch (error) {
+    if (signal.aborted || !isOfSource(error)) throw error;
+    page.errors.push(sentenceOf(error));
+  }
+  if (page.submitted > 0) deps.logger.info({ submitted: page.submitted, keyword }, 'skills discovered');
+  return page;
+}
+
+/** One bad package never stops the rest; only a server that wants to be left alone does. */
+async function examine(deps: DiscoveryDeps, found: FoundPackage, page: DiscoverPage, signal: AbortSignal) {
+  const repoUrl = found.repository === null ? null : deps.host.addressOf(found.repository);
+  let outcome: PackageOutcome | null;
+  try {
+    const skills = repoUrl === null ? null : await findSkills(deps, repoUrl, signal);
+    outcome = await settle(deps, found, { repoUrl, skills, page });
+  } catch (error) {
+    if (signal.aborted || error instanceof SourceWaits) throw error;
+    page.errors.push(`${found.name}: ${sentenceOf(error)}`);
+    const settled = await settlePackage(deps.pool, found, { repoUrl, outcome: 'unreachable' });
+    outcome = settled ? 'unreachable' : null;
+  }
+  page.examined += 1;
+  if (outcome) page.byOutcome[outcome] = (page.byOutcome[outcome] ?? 0) + 1;
+}
+
+async function findSkills({ pool, host }: DiscoveryDeps, repoUrl: string, signal: AbortSignal): Promise<FoundSkill[]> {
+  const folders = await askSource(pool, 'github', () => host.listSkillFolders(repoUrl, signal));
+  return skillsIn(repoUrl, folders ?? []);
+}
+
+interface Examined {
+  repoUrl: string | null;
+  skills: readonly FoundSkill[] | null;
+  page: DiscoverPage;
+}
+
+/** The version is settled in the transaction that submits its skills: whoever does it twice submits nothing. Null: somebody
+ *  else has settled it meanwhile. */
+async function settle(deps: DiscoveryDeps, found: FoundPackage, examined: Examined): Promise<PackageOutcome | null> {
+  const { repoUrl, skills, page } = examined;
+  return inTransaction(deps.pool, async (transaction) => {
+    const outcome = outcomeOf(repoUrl, skills);
+    if (!(await settlePackage(transaction, found, { repoUrl, outcome }))) return null;
+    const from = { package: found.name, version: found.version };
+    const results: string[] = [];
+    for (const skill of inOrderOfKeys(skills ?? [])) results.push(await deps.submit(transaction, skill, from));
+    const submitted = results.filter((each) => each === 'submitted').length;
+    page.submitted += submitted;
+    if (outcome !== 'submitted' || submitted > 0) return outcome;
+    const inTheEnd = results.includes('known') ? 'known' : 'refused';
+    await storeOutcome(transaction, found, inTheEnd);
+    return inTheEnd;
+  });
+}
+
+/** As a bulk submits them: two that submit the same skills at once must not wait for each other. Those of one repository have keys
+ *  that differ by the name alone. */
+function inOrderOfKeys(skills: readonly FoundSkill[]): FoundSkill[] {
+  const keyOf = ({ skillName }: FoundSkill) => skillName.toLowerCase();
+  return skills.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+}
+
+function outcomeOf(repoUrl: string | null, skills: Examined['skills']): PackageOutcome {
+  if (repoUrl === null) return 'no_repository';
+  return skills === null || skills.length === 0 ? 'no_skill' : 'submitted';
+}
+
+function isOfSource(error: unknown): boolean {
+  return error instanceof SourceWaits || (isAppError(error) && error.code === 'source_unavailable');
+}

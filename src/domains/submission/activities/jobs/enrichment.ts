@@ -1,0 +1,69 @@
+import type pg from 'pg';
+import type { EnrichPage } from '../../core/address/discovery.js';
+import { listPackagesOf } from '../../db/discovered-packages.js';
+import { type AskedSkill, listToEnrich, type SkillFacts, storeFacts, storeFailure } from '../../db/skill-facts.js';
+import type { PackageIndex } from '../../ports/package-index.js';
+import type { RepositoryHost } from '../../ports/repository-host.js';
+import { askSource, sentenceOf, SourceWaits } from './ask-source.js';
+
+export interface EnrichmentDeps {
+  pool: pg.Pool;
+  packages: PackageIndex;
+  host: RepositoryHost;
+}
+
+/** Packages of one repository whose downloads are added up. */
+const MAX_PACKAGES = 3;
+
+export async function enrichPage(
+  deps: EnrichmentDeps,
+  { startedAt, budget }: { startedAt: string; budget: number },
+  signal: AbortSignal,
+): Promise<EnrichPage> {
+  const skills = await listToEnrich(deps.pool, startedAt, budget);
+  const page: EnrichPage = { examined: 0, known: 0, errors: [], isLast: skills.length < budget };
+  for (const skill of skills) {
+    try {
+      await enrich(deps, skill, page, signal);
+    } catch (error) {
+      if (!(error instanceof SourceWaits)) throw error;
+      page.errors.push(error.message);
+      page.isLast = true;
+      break;
+    }
+  }
+  return page;
+}
+
+/** One that can't be asked about keeps what was known of it, and comes last next time. */
+async function enrich(deps: EnrichmentDeps, skill: AskedSkill, page: EnrichPage, signal: AbortSignal): Promise<void> {
+  try {
+    const facts = await factsOf(deps, skill, signal);
+    await storeFacts(deps.pool, skill.id, facts);
+    if (facts.stars !== null || facts.downloads !== null) page.known += 1;
+  } catch (error) {
+    if (signal.aborted || error instanceof SourceWaits) throw error;
+    page.errors.push(`${skill.repoUrl}: ${sentenceOf(error)}`);
+    await storeFailure(deps.pool, skill.id, sentenceOf(error));
+  }
+  page.examined += 1;
+}
+
+async function factsOf(deps: EnrichmentDeps, { repoUrl }: AskedSkill, signal: AbortSignal): Promise<SkillFacts> {
+  const { pool, host } = deps;
+  const address = host.addressOf(repoUrl);
+  if (address === null) return { stars: null, lastCommitAt: null, downloads: null };
+  const facts = await askSource(pool, 'github', () => host.findFacts(address, signal));
+  const downloads = await downloadsOf(deps, address, signal);
+  return { stars: facts?.stars ?? null, lastCommitAt: facts?.lastCommitAt ?? null, downloads };
+}
+
+/** Null: no package of the repository is known, here or to the registry. */
+async function downloadsOf({ pool, packages }: EnrichmentDeps, repoUrl: string, signal: AbortSignal) {
+  const counts: number[] = [];
+  for (const name of await listPackagesOf(pool, repoUrl, MAX_PACKAGES)) {
+    const count = await askSource(pool, 'npm', () => packages.downloadsOf(name, signal));
+    if (count !== null) counts.push(count);
+  }
+  return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,110 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Repository } from '../../core/address/skill-address.js';
+import { fetchFailure, refusal } from './git-failure.js';
+import { createGitObjects, type GitObjects } from './git-objects.js';
+import { type Ended, type GitProcess, runGit, startGit } from './git-process.js';
+import { gitEnvironment, gitSettings, protocolOf } from './git-settings.js';
+
+export interface Tip {
+  commit: string;
+  /** The root folder's id. */
+  tree: string;
+  /** Commit and folders; of files only what the server could not leave out. */
+  objects: GitObjects;
+}
+
+/** A repository somewhere else, of which parts are fetched into bare ones here: nothing of it becomes a file of that name. */
+export interface GitRepository {
+  tip(ref: string | undefined): Promise<Tip>;
+  /** Objects of these ids with all that is below them, but no file larger than `maxFileBytes` that was not asked for by its id. */
+  objects(ids: readonly string[], maxFileBytes: number): Promise<GitObjects>;
+  close(): Promise<void>;
+}
+
+export interface GitRepositoryOptions {
+  repository: Repository;
+  addresses: readonly string[];
+  folder: string;
+  /** Where to look for the git executable. */
+  path: string;
+  signal: AbortSignal;
+}
+
+const FETCHED = 'refs/unstuck/skill';
+
+/** A repository's own settings decide whether it leaves anything out; a local one is asked to with ours. */
+const LOCAL_UPLOAD_PACK = 'git -c uploadpack.allowFilter=true upload-pack';
+
+export function createGitRepository(options: GitRepositoryOptions): GitRepository {
+  const { repository, addresses, folder, path, signal } = options;
+  const url = repository.kind === 'local' ? `file://${repository.path}` : repository.url;
+  const fetching = gitEnvironment(folder, path, protocolOf(repository));
+  const reading = gitEnvironment(folder, path, 'none');
+  const readers: GitProcess[] = [];
+  let count = 0;
+
+  async function emptyRepository(): Promise<string> {
+    count += 1;
+    const bare = join(folder, String(count));
+    await mkdir(join(bare, 'objects'), { recursive: true });
+    await mkdir(join(bare, 'refs'));
+    await writeFile(join(bare, 'HEAD'), 'ref: refs/heads/none\n');
+    await configure(bare);
+    return bare;
+  }
+
+  function fetch(bare: string, args: readonly string[], wanted: readonly string[]): Promise<Ended> {
+    const all = [
+      ...[`--git-dir=${bare}`, ...gitSettings(repository, addresses), 'fetch', '--quiet', '--no-progress', '--no-tags'],
+      ...['--no-write-fetch-head', '--no-recurse-submodules', ...args],
+      ...(repository.kind === 'local' ? [`--upload-pack=${LOCAL_UPLOAD_PACK}`] : []),
+      ...['--stdin', '--', url],
+    ];
+    return runGit({ args: all, env: fetching, cwd: folder, signal }, wanted.map((each) => `${each}\n`).join(''));
+  }
+
+  async function read(bare: string): Promise<GitObjects> {
+    // Forgets the server, which git would ask by itself for what was left out.
+    await configure(bare);
+    const args = [`--git-dir=${bare}`, ...gitSettings(repository, addresses), 'cat-file', '--batch-command'];
+    const reader = startGit({ args, env: reading, cwd: folder, signal });
+    readers.push(reader);
+    return createGitObjects(reader);
+  }
+
+  return {
+    async tip(ref) {
+      const bare = await emptyRepository();
+      // Full names: a short one might be found among pull requests, which are anybody's.
+      const names = ref === undefined ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}`];
+      for (const name of names) {
+        const { isDone, said } = await fetch(bare, ['--depth=1', '--filter=blob:none'], [`${name}:${FETCHED}`]);
+        if (isDone) return await tipOf(await read(bare));
+        if (!/^fatal: couldn't find remote ref refs\//m.test(said)) throw fetchFailure(said);
+      }
+      throw refusal('ref', 'names no branch and no tag of the repository; leave it out to take the default branch');
+    },
+    async objects(ids, maxFileBytes) {
+      const bare = await emptyRepository();
+      const { isDone, said } = await fetch(bare, [`--filter=blob:limit=${String(maxFileBytes + 1)}`], ids);
+      if (!isDone) throw fetchFailure(said);
+      return await read(bare);
+    },
+    async close() {
+      for (const { end } of readers) end();
+      await Promise.all(readers.map(({ ended }) => ended));
+    },
+  };
+}
+
+async function tipOf(objects: GitObjects): Promise<Tip> {
+  const commit = await objects.find(`${FETCHED}^{commit}`);
+  const tree = await objects.find(`${FETCHED}^{tree}`);
+  if (commit && tree) return { commit: commit.id, tree: tree.id, objects };
+  throw refusal('ref', 'names a tag that is not of a commit; name a branch or another tag');
+}
+
+async function configure(bare: string): Promise<void> {
+  await writeFile(join(bare, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n');
+}

@@ -1,0 +1,58 @@
+import { linesOf, type TextFile } from '../../core/text/plain-text.js';
+import { MAX_READ_FILE_BYTES } from '../../core/text/skill-content.js';
+import type { Skill, SkillFile } from '../../ports/skill.js';
+
+/** About 70,000 tokens, so that it fits the models of today with room for an answer. Of the skills we know, none is larger. */
+const MAX_TOTAL_BYTES = 256_000;
+
+export interface Material {
+  /** SKILL.md first, then what can be run, then the rest. */
+  files: readonly TextFile[];
+  /** Paths of what is left out or cut. */
+  unseen: readonly string[];
+}
+
+/** What a judge is shown of a skill. Whatever does not fit, or is no text, is named as unseen. */
+export function materialOf({ files }: Pick<Skill, 'files'>): Material {
+  let left = MAX_TOTAL_BYTES;
+  const shown: TextFile[] = [];
+  // Without its instructions nothing of a skill can be judged.
+  const unseen: string[] = files.some(({ path }) => path === 'SKILL.md') ? [] : ['SKILL.md'];
+  for (const { path, bytes, isExecutable } of files.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+    const room = Math.min(MAX_READ_FILE_BYTES, left);
+    const text = textOf(bytes, room);
+    if (text === undefined || bytes.length > room) unseen.push(path);
+    if (text === undefined) continue;
+    left -= Math.min(bytes.length, room);
+    shown.push({ path, text, isExecutable });
+  }
+  return { files: shown, unseen };
+}
+
+/** When not all of it fits, the instructions and what is run matter most. */
+function rankOf({ path, isExecutable }: SkillFile): number {
+  if (path === 'SKILL.md') return 0;
+  return isExecutable || /(?:^|\/)(?:scripts?|bin|hooks?)\//i.test(path) ? 1 : 2;
+}
+
+/** Undefined for what is no text. What is cut ends with its last whole line, so that no character is cut in two. */
+function textOf(bytes: Uint8Array, room: number): string | undefined {
+  const isCut = bytes.length > room;
+  const part = isCut ? wholeLines(bytes.subarray(0, room)) : bytes;
+  if (part.includes(0) || (isCut && part.length === 0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(part);
+  } catch {
+    // Not UTF-8: nobody can say what is in it.
+    return undefined;
+  }
+}
+
+function wholeLines(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1);
+}
+
+/** The lines of each file that is shown, by its path. */
+export function linesByPath(files: readonly TextFile[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(files.map(({ path, text }) => [path, linesOf(text)]));
+}

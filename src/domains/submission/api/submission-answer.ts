@@ -1,0 +1,42 @@
+import { isWholeJudgement } from '../core/judgement/judgement.js';
+import type { Told } from '../core/verdict/submission-status.js';
+import type { SubmissionRecord } from '../db/submission-view.js';
+import type { ItemAnswer } from '../../../api/items/item-schema.js';
+import { rejectionAnswer } from './status.js';
+import { SubmissionAnswer } from './submission-schema.js';
+
+const { scan, judgement } = SubmissionAnswer.shape;
+
+/** What the owner and the operator see of a submission. */
+export function submissionAnswer(
+  item: ItemAnswer,
+  record: SubmissionRecord,
+  told: Told,
+): Omit<SubmissionAnswer, 'queue' | 'review'> {
+  const { timeline, timelineTruncated, ...rest } = item;
+  const { repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published } = record;
+  return {
+    ...rest,
+    ...{ repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published },
+    // Written by our own stages, perhaps of an older version: what this one can't read is not shown, and fails nobody's answer.
+    scan: scan.safeParse(record.tier1).data ?? null,
+    judgement: isWholeJudgement(record.tier2) ? judgement.parse(record.tier2) : null,
+    history: timeline.flatMap((line) => (line.kind === 'move' ? [entryOf(line)] : [])),
+    stageTimings: timeline.flatMap((line) => (line.kind === 'attempt' ? [timingOf(line)] : [])),
+    historyTruncated: timelineTruncated,
+    why: told.rejection && rejectionAnswer(told.rejection),
+    nextAction: item.live ? item.diagnosis.nextAction : told.nextAction,
+  };
+}
+
+type Line = ItemAnswer['timeline'][number];
+
+function entryOf(line: Extract<Line, { kind: 'move' }>): SubmissionAnswer['history'][number] {
+  const { from: fromState, to: toState, trigger, actor, actorType, metadata, at: createdAt } = line;
+  return { fromState, toState, trigger, actor, actorType, metadata, createdAt };
+}
+
+function timingOf(line: Extract<Line, { kind: 'attempt' }>): SubmissionAnswer['stageTimings'][number] {
+  const { stage, attempt, startedAt, at: endedAt, result } = line;
+  return { stage, attempt, startedAt, endedAt, durationMs: Date.parse(endedAt) - Date.parse(startedAt), result };
+}

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { isAppError } from '../../../core/errors.js';
+import { inTransaction } from '../../../db/postgres/client.js';
+import { type Answer, answerOnce } from '../../../db/spine/idempotency.js';
+import { lockRoom } from '../../../db/submission-room.js';
+import type { Sql } from '../../../ports/sql.js';
+import type { JsonObject } from '../../../ports/stage.js';
+import { callerOf } from '../../../api/http/access.js';
+import type { App } from '../../../api/app.js';
+import type { Caller } from '../../../api/http/auth.js';
+import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
+import { pipelineOf } from '../../../api/items/item-reader.js';
+import { hasRole, WRITERS } from '../../../api/http/permissions.js';
+import { problems } from '../../../api/http/problem.js';
+import { SubmissionAccepted, SubmissionBody } from './submission-schema.js';
+import { type Asked, askedOf, roomFor, submit, type SubmitDeps, withLink } from './submit-skill.js';
+
+/** As many as one transaction takes well below a second for. */
+const MAX_ENTRIES = 200;
+
+const Body = z.strictObject({
+  entries: z
+    .array(z.looseObject({}))
+    .min(1)
+    .max(MAX_ENTRIES)
+    .describe('Each as the body of POST /api/v1/submissions; one that is wrong does not keep the others'),
+});
+
+const Result = z.object({
+  index: z.int(),
+  result: z.enum(['accepted', 'duplicate', 'alreadyVerified', 'refused']),
+  submission: SubmissionAccepted.nullable(),
+  errors: z
+    .array(z.object({ path: z.string(), message: z.string() }))
+    .nullable()
+    .describe('Of one that was refused: the fields that are wrong, or that it is one too many'),
+});
+
+const Results = z.object({ accepted: z.int(), results: z.array(Result).describe('In the order of the entries') });
+
+const KeptSubmission = SubmissionAccepted.omit({ statusUrl: true });
+const Kept = Results.extend({ results: z.array(Result.extend({ submission: KeptSubmission.nullable() })) });
+
+type Outcome = Pick<z.output<typeof Result>, 'result' | 'errors'> & { submission: JsonObject | null };
+
+export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
+  app.post(
+    '/api/v1/submissions/bulk',
+    {
+      config: { access: WRITERS },
+      schema: {
+        tags: ['submissions'],
+        summary: `Submit up to ${String(MAX_ENTRIES)} skills, each with a result of its own`,
+        description: 'Committed together: a request that is not answered with 200 has submitted none of them.',
+        headers: IdempotencyHeaders,
+        body: Body,
+        response: { 200: Results, ...problems(409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { body, headers } = request;
+      const keyed = {
+        caller: caller.sub,
+        route: 'POST /api/v1/submissions/bulk',
+        key: headers['idempotency-key'],
+        body,
+      };
+      const entries = body.entries.map((entry, index) => checked(entry, index, deps));
+      const submitThem = (sql: Sql) => submitAll(sql, deps, { caller, entries });
+      // All in one transaction, with a key or without: whoever gets no answer has submitted nothing.
+      const { body: kept } =
+        keyed.key === undefined
+          ? await inTransaction(deps.pool, submitThem)
+          : await answerOnce(deps.pool, keyed, submitThem);
+      const { accepted, results } = Kept.parse(kept);
+      const shown = results.map((each) => ({
+        ...each,
+        submission: each.submission && withLink(deps.links, each.submission),
+      }));
+      return { accepted, results: shown };
+    },
+  );
+}
+
+type Entry = { index: number; asked: Asked } | { index: number; errors: { path: string; message: string }[] };
+
+function checked(entry: object, index: number, deps: SubmitDeps): Entry {
+  const { data, error } = SubmissionBody.safeParse(entry);
+  if (error) {
+    return { index, errors: error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })) };
+  }
+  try {
+    return { index, asked: askedOf(data, deps.submission) };
+  } catch (failure) {
+    return { index, errors: errorsOf(failure) };
+  }
+}
+
+/** In the order of their keys, whatever the caller's: two that submit the same skills at once must not wait for each other. The
+ *  dispatcher starts them all, the most important first. */
+async function submitAll(
+  sql: Sql,
+  deps: SubmitDeps,
+  { caller, entries }: { caller: Caller; entries: readonly Entry[] },
+): Promise<Answer> {
+  const results: (Outcome & { index: number })[] = entries.flatMap((entry) =>
+    'errors' in entry ? [{ index: entry.index, result: 'refused', submission: null, errors: entry.errors }] : [],
+  );
+  const sound = entries.flatMap((entry) => ('asked' in entry ? [entry] : []));
+  sound.sort((a, b) => (a.asked.dedupeKey < b.asked.dedupeKey ? -1 : 1));
+  const pipeline = pipelineOf(deps, 'submission');
+  // Who is not limited need not be counted alone.
+  if (!hasRole(caller, 'admin')) await lockRoom(sql, caller.sub);
+  const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
+  for (const { index, asked } of sound) {
+    const result = await submit(sql, { ...deps, pipeline, caller, asked, room }).then(acceptedAs, refusedAs);
+    results.push({ index, ...result });
+  }
+  results.sort((a, b) => a.index - b.index);
+  return { status: 200, body: { accepted: results.filter(({ result }) => result === 'accepted').length, results } };
+}
+
+function acceptedAs({ body }: Answer): Outcome {
+  return { result: resultOf(body), submission: body, errors: null };
+}
+
+function resultOf({ duplicate, alreadyVerified }: JsonObject): Outcome['result'] {
+  if (duplicate === true) return 'duplicate';
+  return alreadyVerified === true ? 'alreadyVerified' : 'accepted';
+}
+
+function refusedAs(failure: unknown): Outcome {
+  return { result: 'refused', submission: null, errors: errorsOf(failure) };
+}
+
+/** What is wrong with an entry; anything else is wrong with us, and ends the whole. */
+function errorsOf(failure: unknown): { path: string; message: string }[] {
+  if (!isAppError(failure) || !(failure.kind === 'invalid' || failure.code === 'too_many_live')) throw failure;
+  return (failure.errors ?? [{ path: '', message: failure.message }]).map(({ path, message }) => ({ path, message }));
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { estimateOf } from '../../../core/queue-estimate.js';
+import { listQueued, QUEUE_CAP, readThroughput } from '../../../db/reads/queue.js';
+import { callerOf } from '../../../api/http/access.js';
+import type { ApiDeps, App } from '../../../api/app.js';
+import { pipelineOf } from '../../../api/items/item-reader.js';
+import { hasRole, OPERATORS } from '../../../api/http/permissions.js';
+import { problems } from '../../../api/http/problem.js';
+import { EstimateAnswer } from './submission-schema.js';
+
+/** As many as anybody reads. */
+const SHOWN = 100;
+
+const Answer = z.object({
+  total: z
+    .int()
+    .nullable()
+    .describe(`Of the whole queue, as far as ${String(QUEUE_CAP)}; null: none of the caller’s is among them`),
+  positions: z
+    .array(
+      z.object({
+        id: z.uuid(),
+        skillName: z.string(),
+        state: z.string(),
+        priority: z.int(),
+        createdAt: z.iso.datetime(),
+        position: z.int().min(1).describe('From 1, over priority and then age'),
+        estimate: EstimateAnswer,
+      }),
+    )
+    .describe(`The first ${String(SHOWN)} of the caller’s own; for operators, of all`),
+});
+
+export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'pipelines'>): void {
+  app.get(
+    '/api/v1/submissions/positions',
+    {
+      schema: {
+        tags: ['submissions'],
+        summary: 'Where submissions stand in the queue, and how long that may take',
+        querystring: z.strictObject({}),
+        response: { 200: Answer, ...problems(409) },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const pipeline = pipelineOf(deps, 'submission');
+      const owner = hasRole(caller, ...OPERATORS) ? null : caller.sub;
+      const [queued, throughput] = await Promise.all([
+        listQueued(deps.pool, pipeline, { owner, limit: SHOWN }),
+        readThroughput(deps.pool, pipeline),
+      ]);
+      return {
+        total: queued[0]?.total ?? null,
+        positions: queued.map(({ id, skillName, state, priority, createdAt, position, isPaused }) => ({
+          ...{ id, skillName, state, priority, position, createdAt: createdAt.toISOString() },
+          estimate: estimateOf(position, throughput, isPaused),
+        })),
+      };
+    },
+  );
+}

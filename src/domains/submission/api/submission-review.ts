@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { AppError, isAppError } from '../../../core/errors.js';
+import { reprioritizeItem } from '../../../db/spine/control.js';
+import type { ItemHead } from '../../../db/reads/item-view.js';
+import { findSubmission } from '../db/submissions.js';
+import { callerOf } from '../../../api/http/access.js';
+import type { App } from '../../../api/app.js';
+import type { Caller } from '../../../api/http/auth.js';
+import { decide, type DecideDeps } from '../../../api/items/decide.js';
+import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
+import { findVisible, pipelineOf, type ReaderDeps } from '../../../api/items/item-reader.js';
+import { ItemParams } from '../../../api/items/item-schema.js';
+import { actorOf, noSuchItem } from '../../../api/http/permissions.js';
+import { problems } from '../../../api/http/problem.js';
+import { retry } from '../../../api/items/retry.js';
+import { answerForSubmission } from './submission-reader.js';
+import { SubmissionAnswer } from './submission-schema.js';
+import { text } from '../../../api/http/text-up-to.js';
+
+const Reason = text(2_000);
+const OptionalReason = z.strictObject({ reason: Reason.optional() });
+const ReasonBody = z.strictObject({ reason: Reason.describe('Told to the owner') });
+const PriorityBody = z.strictObject({
+  priority: z.int().min(-1_000).max(1_000).describe('What waits with a higher one is started first; 0 by default'),
+  reason: Reason.optional(),
+});
+
+const REVIEWERS = ['reviewer', 'admin'] as const;
+const REVIEW_STATES = ['NEEDS_REVIEW', 'TIER3_REVIEW'] as const;
+
+const response = { 200: SubmissionAnswer, ...problems(404, 409, 413, 415) };
+
+/** What a reviewer decides on a submission, and what an admin does to it. */
+export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
+  addDecision('escalate', 'Escalate a submission in NEEDS_REVIEW to a reviewer', OptionalReason, ['NEEDS_REVIEW']);
+  addDecision('approve', 'Approve a submission: it is published', OptionalReason, REVIEW_STATES);
+  addDecision('reject', 'Reject a submission, with the reason that its owner is told', ReasonBody, REVIEW_STATES);
+
+  function addDecision(
+    action: 'escalate' | 'approve' | 'reject',
+    summary: string,
+    body: typeof OptionalReason | typeof ReasonBody,
+    states: readonly string[],
+  ): void {
+    app.post(
+      `/api/v1/admin/submissions/:id/${action}`,
+      {
+        config: { access: REVIEWERS },
+        schema: {
+          ...{ tags: ['submissions'], summary, params: ItemParams, headers: IdempotencyHeaders, body, response },
+          ...(action === 'approve' && {
+            description: 'In NEEDS_REVIEW it is escalated and approved at once, with an entry in the history for each.',
+          }),
+        },
+      },
+      async (request) => {
+        const caller = callerOf(request);
+        const head = await findSubmissionHead(deps, caller, request.params.id);
+        const key = request.headers['idempotency-key'];
+        const asked = { caller, head, reason: request.body.reason, key };
+        const first = action === 'approve' && head.state === 'NEEDS_REVIEW' ? 'escalate' : undefined;
+        await clearly(action, states, () => decide(deps, request.log, { ...asked, outcome: action, first }));
+        return answerForSubmission(deps, caller, head.id);
+      },
+    );
+  }
+
+  app.post(
+    '/api/v1/admin/submissions/:id/retry',
+    {
+      config: { access: ['admin'] },
+      schema: {
+        tags: ['submissions'],
+        summary: 'Drive a submission on where it stands',
+        description: 'Refused with 409 while it lives, and where it has ended: then with what to submit again.',
+        params: ItemParams,
+        body: OptionalReason,
+        response,
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const head = await findSubmissionHead(deps, caller, request.params.id);
+      await assertNotEnded(deps, head);
+      await retry(deps, request.log, { ...request.body, itemId: head.id, actor: actorOf(caller) });
+      return answerForSubmission(deps, caller, head.id);
+    },
+  );
+
+  app.post(
+    '/api/v1/admin/submissions/:id/reprioritize',
+    {
+      config: { access: ['admin'] },
+      schema: {
+        tags: ['submissions'],
+        summary: 'Let a submission that waits be started sooner or later',
+        params: ItemParams,
+        body: PriorityBody,
+        response,
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { id } = await findSubmissionHead(deps, caller, request.params.id);
+      const asked = { ...request.body, itemId: id, actor: actorOf(caller) };
+      await reprioritizeItem(deps.pool, (name) => pipelineOf(deps, name), asked);
+      return answerForSubmission(deps, caller, id);
+    },
+  );
+}
+
+async function findSubmissionHead(deps: ReaderDeps, caller: Caller, id: string): Promise<ItemHead> {
+  const head = await findVisible(deps, caller, id);
+  if (head.pipeline !== 'submission') throw noSuchItem(id);
+  return head;
+}
+
+/** A decision that comes too late or too early is told where it would be one. Only the row's own transaction knows: the same
+ *  decision sent twice is one. */
+async function clearly(action: string, states: readonly string[], decided: () => Promise<void>): Promise<void> {
+  try {
+    await decided();
+  } catch (cause) {
+    if (!isAppError(cause) || !['state_conflict', 'invalid_input'].includes(cause.code)) throw cause;
+    const sentence = `only a submission in ${states.join(' or ')} can be answered with ${action}; ${cause.message}`;
+    throw new AppError('state_conflict', sentence, { cause, ...(cause.facts && { facts: cause.facts }) });
+  }
+}
+
+async function assertNotEnded({ pool, pipelines }: ReaderDeps, { id, state }: ItemHead): Promise<void> {
+  const row = pipelines['submission']?.states[state];
+  if (!row || !('ends' in row)) return;
+  const { repoUrl, skillName, skillPath, ref } = await findSubmission(pool, id);
+  const sentence = `submission ${id} ended in ${state}, which never changes; submit the skill again with POST /api/v1/submissions`;
+  throw new AppError('state_conflict', sentence, {
+    facts: { state, submitAgain: { repoUrl, skillName, skillPath: skillPath === '' ? '.' : skillPath, ref } },
+  });
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { businessDaysBetween } from '../core/business-days.js';
+import { reviewDueAt, SLA_TARGETS, type SlaFigure, type SlaName } from '../core/sla.js';
+import { findAggregate } from '../db/aggregates.js';
+import { listWaitingReviews, type WaitingReview } from '../db/overdue-reviews.js';
+import type { SubmissionSla } from '../db/submission-sla.js';
+import { Computed, computedOf } from './aggregate-answer.js';
+import type { ApiDeps, App } from '../../../api/app.js';
+import { OPERATORS } from '../../../api/http/permissions.js';
+import { problems } from '../../../api/http/problem.js';
+
+/** Business days are days at least: what is younger than so many can't be overdue. */
+const DAY_MS = 86_400_000;
+
+/** Waiting reviews that are looked at, and overdue ones that are shown. */
+const EXAMINED = 1_000;
+const SHOWN = 50;
+
+const Target = z.object({
+  name: z.enum(Object.keys(SLA_TARGETS) as [SlaName, ...SlaName[]]),
+  measures: z.string(),
+  unit: z.enum(['ms', 'business_days']),
+  typical: z.object({ target: z.number(), measured: z.number().nullable().describe('The median') }),
+  p95: z.object({ target: z.number(), measured: z.number().nullable() }),
+  sampleSize: z.int().nullable().describe('Null: nothing was computed yet'),
+  withinTypical: z.number().nullable().describe('The share of the sample that stayed below the typical target'),
+  isMet: z.boolean().nullable().describe('Both targets; null: nothing was measured'),
+});
+
+const Answer = Computed.extend({
+  targets: z.array(Target).describe('Of the latest submissions that ended in the last 30 days'),
+  overdueReviews: z.object({
+    count: z.int(),
+    capped: z.boolean().describe(`More than ${String(EXAMINED)} wait; only the oldest were looked at`),
+    items: z
+      .array(
+        z.object({
+          id: z.uuid(),
+          skillName: z.string(),
+          owner: z.string(),
+          state: z.string(),
+          since: z.iso.datetime(),
+          dueAt: z.iso.datetime(),
+          businessDays: z.number().describe('That it has waited'),
+        }),
+      )
+      .describe(`The ${String(SHOWN)} that have waited longest`),
+  }),
+});
+
+export function addSubmissionSlaRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>): void {
+  app.get(
+    '/api/v1/admin/sla',
+    {
+      config: { access: OPERATORS },
+      schema: {
+        tags: ['submissions'],
+        summary: 'What submissions are promised, what was measured, and reviews that are overdue',
+        response: { 200: Answer, ...problems() },
+      },
+    },
+    async () => {
+      const [aggregate, waiting] = await Promise.all([
+        findAggregate<SubmissionSla>(pool, 'submission-sla'),
+        listWaitingReviews(pool, SLA_TARGETS.review.typical * DAY_MS, EXAMINED),
+      ]);
+      const names = Object.keys(SLA_TARGETS) as SlaName[];
+      const now = new Date();
+      const overdue = waiting.map((review) => overdueOf(review, now)).filter((each) => each.dueAt < now);
+      return {
+        ...computedOf(aggregate),
+        targets: names.map((name) => targetOf(name, aggregate?.figures[name])),
+        overdueReviews: {
+          count: overdue.length,
+          capped: waiting.length >= EXAMINED,
+          items: overdue.slice(0, SHOWN).map(({ dueAt, ...each }) => ({ ...each, dueAt: dueAt.toISOString() })),
+        },
+      };
+    },
+  );
+}
+
+function targetOf(name: SlaName, figure: SlaFigure | undefined): z.output<typeof Target> {
+  const { typical, p95, unit, measures } = SLA_TARGETS[name];
+  const { p50: median = null, p95: most = null, sampleSize = null, withinTypical = 0 } = figure ?? {};
+  return {
+    ...{ name, measures, unit, sampleSize },
+    typical: { target: typical, measured: median },
+    p95: { target: p95, measured: most },
+    withinTypical: sampleSize ? withinTypical / sampleSize : null,
+    isMet: median === null || most === null ? null : median < typical && most < p95,
+  };
+}
+
+function overdueOf({ since, ...review }: WaitingReview, now: Date) {
+  const dueAt = reviewDueAt(since);
+  return { ...review, since: since.toISOString(), dueAt, businessDays: businessDaysBetween(since, now) };
+}

@@ -1,0 +1,66 @@
+import type { RunInput } from '../../../core/run.js';
+import { answerOnce } from '../../../db/spine/idempotency.js';
+import { callerOf } from '../../../api/http/access.js';
+import type { App } from '../../../api/app.js';
+import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
+import { pipelineOf } from '../../../api/items/item-reader.js';
+import { ItemParams } from '../../../api/items/item-schema.js';
+import { WRITERS } from '../../../api/http/permissions.js';
+import { problems } from '../../../api/http/problem.js';
+import { answerForSubmission } from './submission-reader.js';
+import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from './submission-schema.js';
+import { askedOf, roomFor, submit, type SubmitDeps, withLink } from './submit-skill.js';
+import { tellEngine } from '../../../api/items/tell-engine.js';
+
+const TAGS = ['submissions'];
+
+export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
+  app.post(
+    '/api/v1/submissions',
+    {
+      config: { access: WRITERS },
+      schema: {
+        tags: TAGS,
+        summary: 'Submit a skill: it is scanned, judged, perhaps reviewed, and published or rejected',
+        description:
+          'A skill that is on its way already is answered with 200 and `duplicate`, and with what is examined; its id and its link are ' +
+          'for whoever may read it: who submitted it first, and operators. Too many of one caller on their way are refused with 429 and `too_many_live`. A `ref` that is a whole commit id is answered ' +
+          'with 200 and `alreadyVerified` where the skill was published from that commit, and refused otherwise: a host serves ' +
+          'the commits of every fork, so only branches and tags are fetched. What a branch leads to is seen when it is fetched; ' +
+          'content that was published before is then no new version.',
+        headers: IdempotencyHeaders,
+        body: SubmissionBody,
+        response: { 200: SubmissionAccepted, 202: SubmissionAccepted, ...problems(409, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const { body, headers } = request;
+      const asked = askedOf(body, deps.submission);
+      const key = headers['idempotency-key'];
+      const runs: RunInput[] = [];
+      const pipeline = pipelineOf(deps, 'submission');
+      const keyed = { caller: caller.sub, route: 'POST /api/v1/submissions', key, body };
+      const answer = await answerOnce(deps.pool, keyed, async (sql) => {
+        const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
+        return submit(sql, { ...deps, pipeline, caller, asked, room, runs });
+      });
+      for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
+      const kept = SubmissionAccepted.omit({ statusUrl: true }).parse(answer.body);
+      return reply.code(answer.status === 202 ? 202 : 200).send(withLink(deps.links, kept));
+    },
+  );
+
+  app.get(
+    '/api/v1/submissions/:id',
+    {
+      schema: {
+        tags: TAGS,
+        summary: 'A submission: where it is, what was found, how it was judged, and what comes next',
+        params: ItemParams,
+        response: { 200: SubmissionAnswer, ...problems(404) },
+      },
+    },
+    (request) => answerForSubmission(deps, callerOf(request), request.params.id),
+  );
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { isPrivateWay } from './submission-settings.js';
+import { intervalText, oneOf, text, webUrl, whole } from '../../../config/values.js';
+
+/** Statistics, discovery and enrichment, and the servers that the latter two ask. */
+export const backgroundSettings = {
+  STATS_EVERY: intervalText.default('5m'),
+  DISCOVER_NPM_KEYWORD: text('a keyword of npm packages', (value) => /^[\w.@/-]{1,100}$/.test(value)).optional(),
+  DISCOVER_EVERY: intervalText.default('1h'),
+  // With as many questions for enrichment, below the sixty an hour that GitHub answers without a token.
+  DISCOVER_MAX_PER_RUN: whole(1, 1_000).default(20),
+  ENRICH_SKILLS: oneOf('true', 'false').default('false'),
+  ENRICH_EVERY: intervalText.default('1h'),
+  ENRICH_MAX_PER_RUN: whole(1, 1_000).default(20),
+  NPM_REGISTRY_URL: webUrl.default('https://registry.npmjs.org'),
+  NPM_DOWNLOADS_URL: webUrl.default('https://api.npmjs.org'),
+  GITHUB_API_URL: webUrl.default('https://api.github.com'),
+  GITHUB_TOKEN: z.string().optional(),
+  SOURCES_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
+  // Public servers answer within a second or two; what takes longer hangs.
+  SOURCES_TIMEOUT_MS: whole(100, 60_000).default(10_000),
+};
+
+type Given = z.output<z.ZodObject<typeof backgroundSettings>>;
+
+export function backgroundSchedulesOf(given: Given) {
+  return {
+    statsEvery: given.STATS_EVERY,
+    discovery: {
+      every: given.DISCOVER_EVERY,
+      keyword: given.DISCOVER_NPM_KEYWORD ?? null,
+      perRun: given.DISCOVER_MAX_PER_RUN,
+    },
+    enrichment: { every: given.ENRICH_EVERY, isOn: given.ENRICH_SKILLS === 'true', perRun: given.ENRICH_MAX_PER_RUN },
+  };
+}
+
+/** The servers that discovery and enrichment ask. */
+export function sourcesOf(given: Given) {
+  return {
+    npmUrl: given.NPM_REGISTRY_URL,
+    downloadsUrl: given.NPM_DOWNLOADS_URL,
+    githubUrl: given.GITHUB_API_URL,
+    githubToken: given.GITHUB_TOKEN,
+    allowPrivate: given.SOURCES_ALLOW_PRIVATE === 'true',
+    timeoutMs: given.SOURCES_TIMEOUT_MS,
+  };
+}
+
+export function bareTokenIn({ GITHUB_TOKEN, GITHUB_API_URL }: Given): string[] {
+  if (GITHUB_TOKEN === undefined || isPrivateWay(GITHUB_API_URL)) return [];
+  return ['GITHUB_API_URL: expected https:// beside GITHUB_TOKEN, or this machine, so that nobody reads the token'];
+}

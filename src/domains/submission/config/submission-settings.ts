@@ -1,0 +1,125 @@
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { stageOf } from '../../../core/machine.js';
+import { msOf } from '../../../core/span.js';
+import { submission } from '../table.js';
+import { list, oneOf, text, webUrl, whole } from '../../../config/values.js';
+
+/** Organisations on github.com whose skills are taken on trust. */
+const VENDORS = ['anthropics', 'openai', 'google', 'google-gemini', 'vercel-labs', 'supabase', 'microsoft'] as const;
+
+const gitHosts = list('hosts with commas between them, such as github.com,git.example.com:8443', (entry) =>
+  /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(entry),
+);
+
+const vendorNames = list('names with commas between them, such as openai,git.example.com/team', (entry) =>
+  /^(?:[a-z0-9.:-]+\/)?[\w.-]+$/i.test(entry),
+);
+
+/** What a stage needs beside the judge, for reading the skill and what is known of it. */
+const SLOW_DATABASE_MS = 10_000;
+
+/** Where skills come from, and who judges them. */
+export const submissionSettings = {
+  JUDGE_PROVIDER: oneOf('openai-compatible', 'anthropic').optional(),
+  JUDGE_URL: webUrl.optional(),
+  JUDGE_API_KEY: z.string().optional(),
+  // The name of the built-in rules is never a model's.
+  JUDGE_MODEL: text('the name of a model', (value) => !/^rules-/i.test(value)).optional(),
+  JUDGE_ANSWER_FORMAT: oneOf('json_schema', 'json_object', 'none').default('json_schema'),
+  // Twice what a judgement is to take at most for nineteen of twenty; a model that has not answered by then hangs. A longer one
+  // than the stage may take would never be reached.
+  JUDGE_TIMEOUT_MS: whole(100, msOf(stageOf(submission, 'judgeTier2').row.within) - SLOW_DATABASE_MS).default(60_000),
+
+  SUBMISSION_HOSTS: gitHosts.default(['github.com']),
+  SUBMISSION_VENDORS: vendorNames.default([...VENDORS]),
+  // Two and a half bulks: more than anybody follows by hand.
+  SUBMISSION_MAX_LIVE_PER_OWNER: whole(1, 1_000_000).default(500),
+  SUBMISSION_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
+  SUBMISSION_ALLOW_LOCAL: oneOf('true', 'false').optional(),
+  SUBMISSION_TEMP_DIR: z.string().optional(),
+  // No more than what the stage may take, less the time that a slow database needs.
+  SUBMISSION_FETCH_TIMEOUT_MS: whole(1_000, 60_000).default(60_000),
+};
+
+type Given = z.output<z.ZodObject<typeof submissionSettings>>;
+
+/** What folders of this machine depend on. */
+type GivenPlace = Given & { NODE_ENV: string; HOST: string; DATABASE_URL?: string | undefined };
+
+export function submissionOf(given: GivenPlace, projectRoot: string) {
+  return {
+    address: {
+      hosts: given.SUBMISSION_HOSTS,
+      allowPrivate: given.SUBMISSION_ALLOW_PRIVATE === 'true',
+      allowLocal: given.SUBMISSION_ALLOW_LOCAL === undefined ? isTrial(given) : given.SUBMISSION_ALLOW_LOCAL === 'true',
+    },
+    vendors: given.SUBMISSION_VENDORS,
+    maxLivePerOwner: given.SUBMISSION_MAX_LIVE_PER_OWNER,
+    fetchTimeoutMs: given.SUBMISSION_FETCH_TIMEOUT_MS,
+    temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
+  };
+}
+
+/** Everything on one machine, for whoever sits at it: there a folder of one's own may be tried. */
+function isTrial({ NODE_ENV, HOST, DATABASE_URL }: GivenPlace): boolean {
+  return NODE_ENV === 'development' && DATABASE_URL === undefined && isThisMachine(HOST);
+}
+
+/** Null: the built-in rules. What belongs together is there: `judgeProblemsIn` has seen to it. */
+export function judgeOf(given: Given) {
+  const { JUDGE_PROVIDER: provider, JUDGE_URL: url, JUDGE_API_KEY: apiKey, JUDGE_MODEL: model = '' } = given;
+  const both = { model, timeoutMs: given.JUDGE_TIMEOUT_MS };
+  switch (provider) {
+    case undefined:
+      return null;
+    case 'anthropic':
+      return { provider, url: url ?? 'https://api.anthropic.com/v1', apiKey: apiKey ?? '', ...both };
+    case 'openai-compatible':
+      return { provider, url: url ?? '', apiKey, answerFormat: given.JUDGE_ANSWER_FORMAT, ...both };
+  }
+}
+
+/** A judge that is set up by half would fail every skill. */
+export function judgeProblemsIn(given: Given): string[] {
+  const provider = given.JUDGE_PROVIDER;
+  if (provider === undefined) {
+    const lonely = (['JUDGE_URL', 'JUDGE_API_KEY', 'JUDGE_MODEL'] as const).find((name) => given[name] !== undefined);
+    return lonely ? [`JUDGE_PROVIDER: expected beside ${lonely}, so that a model is asked, got none`] : [];
+  }
+  const isBare = given.JUDGE_API_KEY !== undefined && given.JUDGE_URL !== undefined && !isPrivateWay(given.JUDGE_URL);
+  const needed = ['JUDGE_MODEL', provider === 'anthropic' ? 'JUDGE_API_KEY' : 'JUDGE_URL'] as const;
+  return [
+    ...needed
+      .filter((name) => given[name] === undefined)
+      .map((name) => `${name}: expected with JUDGE_PROVIDER=${provider}, got none`),
+    ...(isBare
+      ? ['JUDGE_URL: expected https:// beside JUDGE_API_KEY, or this machine, so that nobody reads the key']
+      : []),
+  ];
+}
+
+/** TLS, or no way at all. */
+export function isPrivateWay(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || isThisMachine(hostname);
+}
+
+function isThisMachine(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host);
+}
+
+/** Whoever may submit reads every repository on this machine that the workers can read: nothing for strangers. */
+export function localFolderProblemsIn(given: GivenPlace): string[] {
+  if (given.SUBMISSION_ALLOW_LOCAL !== 'true') return [];
+  const why = "because submitters can then read this machine's repositories";
+  return [
+    ...(given.NODE_ENV === 'production'
+      ? [`SUBMISSION_ALLOW_LOCAL: expected false in production, ${why}, got 'true'`]
+      : []),
+    ...(isThisMachine(given.HOST)
+      ? []
+      : [`HOST: expected this machine alone beside SUBMISSION_ALLOW_LOCAL=true, ${why}, got '${given.HOST}'`]),
+  ];
+}

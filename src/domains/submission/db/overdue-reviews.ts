@@ -1,0 +1,48 @@
+import type { Sql } from '../../../ports/sql.js';
+import { prepared } from '../../../db/postgres/client.js';
+
+/** A submission waits for a person here. */
+const IN_REVIEW = `state = ANY (ARRAY['NEEDS_REVIEW', 'TIER3_REVIEW']) AND ended_at IS NULL`;
+
+/** When a person was first asked for: an escalation does not begin anew. */
+const SINCE = `COALESCE((SELECT at FROM audit WHERE item_id = i.id AND visit = i.visit AND to_state = 'NEEDS_REVIEW'
+  ORDER BY id LIMIT 1), i.entered_at)`;
+
+export interface WaitingReview {
+  id: string;
+  owner: string;
+  state: string;
+  skillName: string;
+  /** When it first asked for a person. */
+  since: Date;
+}
+
+/** Submissions that wait for a person and were made at least so long ago, the oldest first. Live rows are all that is read. */
+export async function listWaitingReviews(sql: Sql, ageMs: number, limit: number): Promise<WaitingReview[]> {
+  const { rows } = await sql.query<WaitingReview>(
+    `SELECT i.id, i.owner, i.state, s.skill_name AS "skillName", ${SINCE} AS since
+     FROM (
+       SELECT * FROM items WHERE pipeline = 'submission' AND ${IN_REVIEW} AND created_at < now() - $1 * interval '1 millisecond'
+       ORDER BY id LIMIT $2
+     ) i JOIN submissions s ON s.id = i.id
+     ORDER BY since, i.id`,
+    [ageMs, limit],
+  );
+  return rows;
+}
+
+/** Since when, and the time of the clock that it was written by: the difference is its age, whatever the time is here. */
+export interface ReviewStart {
+  since: Date;
+  now: Date;
+}
+
+/** Of these submissions, those that wait for a person. */
+export async function findReviewStarts(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, ReviewStart>> {
+  const rows = await prepared<ReviewStart & { id: string }>(
+    sql,
+    `SELECT i.id, ${SINCE} AS since, now() AS now FROM items i WHERE i.id = ANY ($1::uuid[]) AND ${IN_REVIEW}`,
+    [ids],
+  );
+  return new Map(rows.map(({ id, since, now }) => [id, { since, now }]));
+}

@@ -1,0 +1,46 @@
+import type { Skill, SkillFile } from '../ports/skill.js';
+import type { Sql } from '../../../ports/sql.js';
+import { prepared } from '../../../db/postgres/client.js';
+
+/** Keeps what was fetched for a submission; the same content is kept once, and its row is locked, so that it is not deleted for its
+ *  age meanwhile. What was found in other content is forgotten: it would count for this one. */
+export async function keepContent(transaction: Sql, submissionId: string, skill: Skill): Promise<void> {
+  const { contentHash, commit, files } = skill;
+  const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
+  const { rows } = await transaction.query<{ isNew: boolean }>(
+    `INSERT INTO skill_contents (hash, bytes) VALUES ($1, $2)
+     ON CONFLICT (hash) DO UPDATE SET fetched_at = now() RETURNING xmax = 0 AS "isNew"`,
+    [contentHash, bytes],
+  );
+  if (rows[0]?.isNew) await insertFiles(transaction, contentHash, files);
+  await transaction.query(
+    `UPDATE submissions SET commit = $2, content_hash = $3,
+       tier1 = CASE WHEN content_hash = $3 THEN tier1 END, tier2 = CASE WHEN content_hash = $3 THEN tier2 END
+     WHERE id = $1`,
+    [submissionId, commit, contentHash],
+  );
+}
+
+async function insertFiles(transaction: Sql, contentHash: string, files: readonly SkillFile[]): Promise<void> {
+  await transaction.query(
+    `INSERT INTO skill_files (content_hash, path, bytes, is_executable)
+     SELECT $1, f.path, f.bytes, f.is_executable
+     FROM unnest($2::text[], $3::bytea[], $4::boolean[]) AS f (path, bytes, is_executable)`,
+    [
+      contentHash,
+      files.map((file) => file.path),
+      files.map((file) => Buffer.from(file.bytes)),
+      files.map((file) => file.isExecutable),
+    ],
+  );
+}
+
+/** Sorted by path, as it was fetched. Null: not there (any more). */
+export async function findFiles(sql: Sql, contentHash: string): Promise<SkillFile[] | null> {
+  const rows = await prepared<SkillFile>(
+    sql,
+    'SELECT path, bytes, is_executable AS "isExecutable" FROM skill_files WHERE content_hash = $1 ORDER BY path COLLATE "C"',
+    [contentHash],
+  );
+  return rows.length > 0 ? rows : null;
+}

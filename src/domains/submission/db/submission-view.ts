@@ -1,0 +1,59 @@
+import type { Sql } from '../../../ports/sql.js';
+import { prepared } from '../../../db/postgres/client.js';
+import type { StoredAddress, SubmissionRow } from './submissions.js';
+
+/** The little that a submitter is answered. */
+export interface SubmissionHead extends StoredAddress {
+  id: string;
+  owner: string;
+  state: string;
+  isVendor: boolean;
+  createdAt: Date;
+}
+
+const HEAD = `SELECT i.id, i.owner, i.state, s.skill_path AS "skillPath", s.ref, s.is_vendor AS "isVendor", i.created_at AS "createdAt"
+  FROM submissions s JOIN items i ON i.id = s.id`;
+
+export async function findSubmissionHead(sql: Sql, id: string): Promise<SubmissionHead> {
+  const [head] = await prepared<SubmissionHead>(sql, `${HEAD} WHERE s.id = $1`, [id]);
+  if (!head) throw new Error(`there is no submission ${id}`);
+  return head;
+}
+
+export interface Fetched {
+  repoUrl: string;
+  skillName: string;
+  skillPath?: string | undefined;
+  commit: string;
+}
+
+/** The submission by which the skill was published from just this commit. */
+export async function findVerified(sql: Sql, { repoUrl, skillName, skillPath, commit }: Fetched) {
+  const [head] = await prepared<SubmissionHead>(
+    sql,
+    `${HEAD} WHERE s.repo_url = $1 AND lower(s.skill_name) = lower($2) AND s.skill_path IS NOT DISTINCT FROM $3
+       AND s.commit = $4 AND i.state = 'PUBLISHED' ORDER BY s.id DESC LIMIT 1`,
+    [repoUrl, skillName, skillPath ?? null, commit.toLowerCase()],
+  );
+  return head ?? null;
+}
+
+export interface SubmissionRecord extends Omit<SubmissionRow, keyof StoredAddress>, StoredAddress {
+  isVendor: boolean;
+  published: { skillId: string; name: string; version: string } | null;
+}
+
+/** What is known of a submission besides its item. */
+export async function findSubmissionRecord(sql: Sql, id: string): Promise<SubmissionRecord | null> {
+  const [record] = await prepared<SubmissionRecord>(
+    sql,
+    `SELECT s.repo_url AS "repoUrl", s.skill_name AS "skillName", s.skill_path AS "skillPath", s.ref, s.commit,
+       s.content_hash AS "contentHash", s.tier1, s.tier2, s.is_vendor AS "isVendor",
+       (SELECT json_build_object('skillId', k.id, 'name', k.name, 'version', a.metadata ->> 'version')
+        FROM audit a JOIN skills k ON k.id = (a.metadata ->> 'skillId')::uuid
+        WHERE a.item_id = s.id AND a.to_state = 'PUBLISHED' LIMIT 1) AS published
+     FROM submissions s WHERE s.id = $1`,
+    [id],
+  );
+  return record ?? null;
+}

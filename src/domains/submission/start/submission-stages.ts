@@ -1,0 +1,28 @@
+import { mkdir } from 'node:fs/promises';
+import { submissionStages } from '../activities/stages.js';
+import { createSkillScanner } from '../adapters/scanner/skill-scanner.js';
+import { createGitSkillSource } from '../adapters/git/skill-source-git.js';
+import { vendorIn } from '../core/address/skill-address.js';
+import { findFiles, keepContent } from '../db/skill-contents.js';
+import { publishSkill } from '../db/skills.js';
+import { findJudgement, findSubmission } from '../db/submissions.js';
+import type { Stages } from '../../../ports/stage.js';
+import type { submission } from '../table.js';
+import { judgeOf } from './judge.js';
+import type { StageParts } from '../../../start/stages.js';
+
+export async function submissionStagesOf({ reads, config }: StageParts): Promise<Stages<typeof submission>> {
+  const { address, vendors, fetchTimeoutMs, temporaryFolder } = config.submission;
+  await mkdir(temporaryFolder, { recursive: true });
+  return submissionStages({
+    find: (id) => findSubmission(reads, id),
+    findFiles: (contentHash) => findFiles(reads, contentHash),
+    findJudgement: (contentHash, key) => findJudgement(reads, contentHash, key),
+    keepContent,
+    publish: publishSkill,
+    vendorOf: (repoUrl) => vendorIn(repoUrl, { ...address, vendors }),
+    source: createGitSkillSource({ ...address, temporaryFolder, timeoutMs: fetchTimeoutMs }),
+    scanner: createSkillScanner(),
+    judge: await judgeOf(config),
+  });
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Config } from '../../config.js';
+import { adminTokenIn } from '../embedded/installation.js';
+import { StartError } from '../embedded/start-error.js';
+
+/** The installation's API, asked as any client would; what goes wrong is a sentence. */
+export interface ApiClient {
+  call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Response>;
+  /** What was answered; throws a sentence for a problem, and where it is not our API that answers. */
+  read<T>(response: Response, schema: z.ZodType<T>): Promise<T>;
+}
+
+export interface ApiClientOptions {
+  /** Of the command, for its sentences. */
+  name: string;
+  url: string;
+  token: string;
+  /** Whose token the command needs at least. */
+  whose: "an admin's" | "a user's";
+}
+
+/** The API answers in milliseconds; one that is starved of CPU may need seconds. */
+const ANSWER_WITHIN_MS = 10_000;
+
+/** A busy API says when to come back: at most a minute later, when its rate limit begins anew. */
+const TRIES = 5;
+const MAX_WAIT_MS = 61_000;
+
+const Problem = z.object({ detail: z.string() });
+
+export function createApiClient({ name, url, token, whose }: ApiClientOptions): ApiClient {
+  async function send(path: string, request: RequestInit): Promise<Response> {
+    try {
+      return await fetch(`${url}${path}`, { ...request, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    } catch (cause) {
+      throw new StartError(
+        `${name}: nothing answers at ${url}. Start the installation with npm start, or name its API with --url.`,
+        { cause },
+      );
+    }
+  }
+
+  return {
+    async call(method, path, body) {
+      const headers = { authorization: `Bearer ${token}`, 'idempotency-key': randomUUID() };
+      const json = { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      for (let tries = 1; ; tries += 1) {
+        const response = await send(path, { method, ...(body === undefined ? { headers } : json) });
+        const isBusy = response.status === 429 || response.status === 503;
+        if (!isBusy || tries === TRIES) return response;
+        await pause(waitOf(response));
+      }
+    },
+    async read(response, schema) {
+      const body: unknown = await response.json().catch(() => undefined);
+      if (response.ok) {
+        const answer = schema.safeParse(body);
+        if (answer.success) return answer.data;
+        throw new StartError(`${name}: what answers at ${url} is not the API of this installation.`);
+      }
+      const why = Problem.safeParse(body).data?.detail ?? `status ${response.status}`;
+      if (response.status === 401) {
+        throw new StartError(`${name}: the API at ${url} refused the token: ${why}. Give ${whose} with --token.`);
+      }
+      if (response.status === 403) {
+        throw new StartError(`${name}: the token is not ${whose}: ${why}. Give ${whose} with --token.`);
+      }
+      if (response.status === 400) throw new StartError(`${name}: ${why}.`);
+      throw new StartError(`${name}: the API at ${url} did not do its part: ${why}.`);
+    },
+  };
+}
+
+function waitOf(response: Response): number {
+  const seconds = Number(response.headers.get('retry-after') ?? 1);
+  return Math.min((Number.isFinite(seconds) ? seconds : 1) * 1_000, MAX_WAIT_MS);
+}
+
+/** The one that was given, or the admin's of the installation here. */
+export function tokenFor(name: string, given: string | undefined, { dataDir }: Config): string {
+  const token = given ?? adminTokenIn(dataDir);
+  if (token !== undefined) return token;
+  throw new StartError(
+    `${name}: there is no token in ${dataDir}, where npm start keeps the admin's. Give one with --token, or set DATA_DIR.`,
+  );
+}

@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import type { Client } from '@temporalio/client';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { startCourier } from '../../loops/courier.js';
+import { type Dispatcher, startDispatcher } from '../../loops/dispatcher.js';
+import { type Loop, startLoop } from '../../loops/loop.js';
+import { type SweepWatch, startSweepWatch } from '../../loops/sweep-watch.js';
+import type { StatusLinks } from '../../api/items/status-links.js';
+import { countStarts } from '../../api/items/tell-engine.js';
+import { createVerdictLetter } from '../../domains/submission/api/verdict-letter.js';
+import { startWatcher, type Watcher } from '../../loops/watcher.js';
+import type { Config } from '../../config.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import { closeQuiet } from '../../db/recovery/close-breaker.js';
+import { rollUpHours } from '../../db/reads/hourly-metrics.js';
+import type { Engine } from '../../ports/engine.js';
+import type { Schedules } from '../../ports/schedules.js';
+import type { Metrics } from '../../telemetry/metrics.js';
+import { runBackground } from '../background.js';
+import { channelsOf } from './channels.js';
+import { runMaintenance } from './maintenance.js';
+
+/** A breaker that holds nobody shows as degraded for this much longer than it must. */
+const CLOSE_QUIET_EVERY_MS = 5_000;
+
+/** The present hour is shown a minute late at most. In this process and not in a sweep: the figures of an hour in which Temporal
+ *  was away are the ones that somebody wants to see. */
+const ROLL_UP_EVERY_MS = 60_000;
+
+export interface LoopParts {
+  config: Config;
+  databaseUrl: string;
+  directUrl: string;
+  pool: pg.Pool;
+  client: Client;
+  engine: Engine;
+  pipelines: Readonly<Record<string, Pipeline>>;
+  schedules: Schedules;
+  links: StatusLinks;
+  metrics: Metrics;
+  logger: Logger;
+}
+
+export interface Loops {
+  dispatcher: Dispatcher;
+  watcher: Watcher;
+  sweeps: SweepWatch;
+  stop(): Promise<void>;
+}
+
+/** What goes on in the API process beside the requests. Each may run in any number of copies. */
+export function startLoops(parts: LoopParts): Loops {
+  const { config, databaseUrl, directUrl, pool, client, engine, pipelines, schedules, links, metrics, logger } = parts;
+  const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
+  const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
+  const letters = { submission: createVerdictLetter(links) };
+  const channels = channelsOf(config, logger);
+  const courier = startCourier({ pool, channels, letters, policy: config.notify, logger, metrics });
+  const sweeps = startSweepWatch({ pool, schedules, logger });
+  const small = [closeQuietBreakers(parts), rollUp(parts)];
+  const over = new AbortController();
+  const identity = `api@${hostname()}:${String(process.pid)}`;
+  const maintenance = runMaintenance(
+    { config, pool, engine, pipelines, identity, logger },
+    { client, rows: schedules.rows },
+    over.signal,
+  );
+  const backgroundParts = { config, databaseUrl, pipelines, identity, logger };
+  const background = runBackground(backgroundParts, schedules.rows, over.signal);
+
+  async function stop(): Promise<void> {
+    over.abort();
+    const loops = [dispatcher, watcher, courier, sweeps, ...small];
+    await Promise.all([maintenance, background, ...loops.map((each) => each.stop())]);
+  }
+  return { dispatcher, watcher, sweeps, stop };
+}
+
+function closeQuietBreakers({ pool, pipelines, logger }: LoopParts): Loop {
+  return startLoop({
+    everyMs: CLOSE_QUIET_EVERY_MS,
+    name: 'breakers',
+    logger,
+    async turn() {
+      for (const closed of await closeQuiet(pool, pipelines)) {
+        logger.info(closed, 'breaker closed: nothing waits for it');
+      }
+    },
+  });
+}
+
+function rollUp({ config, pool, pipelines, logger }: LoopParts): Loop {
+  return startLoop({
+    everyMs: ROLL_UP_EVERY_MS,
+    name: 'roll-up of hourly metrics',
+    logger,
+    async turn() {
+      await rollUpHours(pool, pipelines, config.kept.hourlyMetricsMs);
+    },
+  });
+}

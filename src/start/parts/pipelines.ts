@@ -1,0 +1,36 @@
+import type { Config } from '../../config.js';
+import { isDoes } from '../../core/machine.js';
+import type { Pipeline, StageRow, StateRow } from '../../core/pipeline.js';
+import { assertSoundTable } from '../../core/sound-table.js';
+import type { Span } from '../../core/span.js';
+import { PIPELINES } from '../../domains/tables.js';
+
+/** The tables with the operator's settings laid over them; what is not set holds as written. */
+export function pipelinesOf(config: Config): Record<string, Pipeline> {
+  return Object.fromEntries(
+    Object.entries(PIPELINES).map(([name, table]) => {
+      const overlay = config.pipelines[name];
+      const sweep = { ...table.sweep, ...given(overlay?.sweep ?? {}) };
+      const rescue = { ...table.rescue, ...given(overlay?.rescue ?? {}) };
+      const states = overlay?.beats ? beatingWithin(overlay.beats, table) : table.states;
+      const pipeline = { ...table, sweep, rescue, states, breaker: config.breaker };
+      assertSoundTable(pipeline);
+      return [name, pipeline];
+    }),
+  );
+}
+
+/** The same heartbeat timeout for every stage; short ones have none. */
+function beatingWithin(beats: Span, { states }: Pipeline): Pipeline['states'] {
+  const ofStage = (stage: StageRow): StageRow => (stage.short ? stage : { ...stage, beats });
+  const ofRow = (row: StateRow): StateRow => {
+    if (!isDoes(row)) return row;
+    return { ...row, does: 'stage' in row.does ? ofStage(row.does) : row.does.map(ofStage) };
+  };
+  return Object.fromEntries(Object.entries(states).map(([state, row]) => [state, ofRow(row)]));
+}
+
+function given<T extends object>(settings: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

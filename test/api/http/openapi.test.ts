@@ -1,0 +1,189 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OpenApi } from '../contract.js';
+import { openApi, type TestApi } from '../setup.js';
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+interface FullOperation {
+  summary?: string;
+  tags?: string[];
+  security?: Record<string, string[]>[];
+  parameters?: { name: string; in: string; required?: boolean; schema: object }[];
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, { description?: string; content?: Record<string, { schema: object }> }>;
+}
+
+let api: TestApi;
+let document: OpenApi;
+beforeAll(async () => {
+  api = await openApi();
+  document = (await api.app.inject({ url: '/openapi.json' })).json<OpenApi>();
+});
+afterAll(() => api.close());
+
+function operations(): [path: string, method: string, operation: FullOperation][] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, string, FullOperation] => [path, method, operation]),
+  );
+}
+
+function collect(value: unknown, found: (key: string, value: unknown) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, each] of Object.entries(value)) {
+    found(key, each);
+    collect(each, found);
+  }
+}
+
+describe('the OpenAPI document', () => {
+  it('is a 3.1 document of the routes there are', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toMatchObject({
+      title: 'Unstuck',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/) as string,
+    });
+    expect(
+      operations()
+        .map(([path, method]) => `${method} ${path}`)
+        .sort(),
+    ).toEqual([
+      'delete /api/v1/admin/queue/pause',
+      'get /api/v1/admin/queue/status',
+      'get /api/v1/admin/sla',
+      'get /api/v1/breakers',
+      'get /api/v1/canaries/{id}',
+      'get /api/v1/events',
+      'get /api/v1/items',
+      'get /api/v1/items/{id}',
+      'get /api/v1/items/{id}/events',
+      'get /api/v1/metrics/hours',
+      'get /api/v1/notifications',
+      'get /api/v1/pipelines',
+      'get /api/v1/receipts',
+      'get /api/v1/receipts.csv',
+      'get /api/v1/receipts/summary',
+      'get /api/v1/schedules',
+      'get /api/v1/skills',
+      'get /api/v1/skills/{name}',
+      'get /api/v1/skills/{name}/badge.svg',
+      'get /api/v1/skills/{name}/versions',
+      'get /api/v1/status/{token}',
+      'get /api/v1/submissions',
+      'get /api/v1/submissions/positions',
+      'get /api/v1/submissions/stats',
+      'get /api/v1/submissions/{id}',
+      'get /api/v1/submissions/{id}/events',
+      'get /api/v1/workers',
+      'get /health/live',
+      'get /health/ready',
+      'get /metrics',
+      'post /api/v1/admin/queue/pause',
+      'post /api/v1/admin/submissions/{id}/approve',
+      'post /api/v1/admin/submissions/{id}/escalate',
+      'post /api/v1/admin/submissions/{id}/reject',
+      'post /api/v1/admin/submissions/{id}/reprioritize',
+      'post /api/v1/admin/submissions/{id}/retry',
+      'post /api/v1/breakers/{pipeline}/{class}/close',
+      'post /api/v1/canaries',
+      'post /api/v1/items/{id}/cancel',
+      'post /api/v1/items/{id}/decisions',
+      'post /api/v1/items/{id}/pause',
+      'post /api/v1/items/{id}/resume',
+      'post /api/v1/items/{id}/retry',
+      'post /api/v1/pipelines/{name}/pause',
+      'post /api/v1/pipelines/{name}/resume',
+      'post /api/v1/schedules/{id}/pause',
+      'post /api/v1/schedules/{id}/resume',
+      'post /api/v1/schedules/{id}/trigger',
+      'post /api/v1/submissions',
+      'post /api/v1/submissions/bulk',
+    ]);
+  });
+
+  it('describes every operation whole: summary, tag, parameters, answers with their media types', () => {
+    for (const [path, method, operation] of operations()) {
+      expect(METHODS).toContain(method);
+      expect(path).toMatch(/^\//);
+      expect(operation.summary, path).toMatch(/^[A-Z]/);
+      expect(operation.tags, path).toHaveLength(1);
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const declared = (operation.parameters ?? []).filter((each) => each.in === 'path');
+      expect(declared.map(({ name, required }) => ({ name, required }))).toEqual(
+        inPath.map((name) => ({ name, required: true })),
+      );
+      for (const [status, response] of Object.entries(operation.responses)) {
+        expect(status).toMatch(/^[2-5]\d\d$/);
+        expect(response.description, `${path} ${status}`).toBeTruthy();
+        const media = Object.keys(response.content ?? {});
+        if (Number(status) >= 400) expect(media, `${path} ${status}`).toEqual(['application/problem+json']);
+        else expect(media).toHaveLength(status === '304' ? 0 : 1);
+      }
+      if (method === 'post') expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(['application/json']);
+    }
+  });
+
+  it('asks for a token everywhere but for health, the registry and status links', () => {
+    expect(document.components.securitySchemes).toHaveProperty('bearer');
+    const open = operations().filter(([, , operation]) => !operation.security);
+    expect(open.map(([path]) => path)).toEqual([
+      '/health/live',
+      '/health/ready',
+      '/api/v1/skills',
+      '/api/v1/skills/{name}',
+      '/api/v1/skills/{name}/versions',
+      '/api/v1/skills/{name}/badge.svg',
+      '/api/v1/status/{token}',
+    ]);
+    for (const [path, , operation] of operations()) {
+      if (operation.security) expect(operation.responses, path).toHaveProperty('401');
+    }
+  });
+
+  it('documents the Idempotency-Key wherever something is created or decided', () => {
+    const keyed = operations().filter(([, , { parameters }]) =>
+      parameters?.some((each) => each.name === 'idempotency-key'),
+    );
+    expect(keyed.map(([path]) => path)).toEqual([
+      '/api/v1/canaries',
+      '/api/v1/items/{id}/decisions',
+      '/api/v1/submissions',
+      '/api/v1/submissions/bulk',
+      '/api/v1/admin/submissions/{id}/escalate',
+      '/api/v1/admin/submissions/{id}/approve',
+      '/api/v1/admin/submissions/{id}/reject',
+    ]);
+  });
+
+  it('has only schemas that hold by JSON Schema 2020-12, and references that lead somewhere', () => {
+    const ajv = new Ajv2020({ strict: false, validateSchema: true });
+    addFormats.default(ajv);
+    ajv.addSchema(document, 'openapi');
+    const schemas: object[] = Object.values(document.components.schemas);
+    const references: string[] = [];
+    collect(document, (key, value) => {
+      if (key === 'schema') schemas.push(value as object);
+      if (key === '$ref') references.push(value as string);
+    });
+    expect(schemas.length).toBeGreaterThan(20);
+    for (const schema of schemas) expect(ajv.validateSchema(schema), JSON.stringify(schema)).toBe(true);
+    expect(references).toContain('#/components/schemas/Problem');
+    for (const reference of references) expect(() => ajv.compile({ $ref: `openapi${reference}` })).not.toThrow();
+  });
+
+  it('is shown as a reference that a browser may run, and the root leads there', async () => {
+    const root = await api.app.inject({ url: '/' });
+    expect([root.statusCode, root.headers.location]).toEqual([302, '/docs']);
+    const page = await api.app.inject({ url: '/docs' });
+    expect(page.statusCode).toBe(200);
+    expect(page.headers['content-type']).toMatch(/^text\/html/);
+    expect(page.headers['content-security-policy']).toMatch(/default-src 'self'/);
+    const sources = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source ?? '');
+    expect(sources.length).toBeGreaterThan(3);
+    for (const source of sources) {
+      const { pathname } = new URL(source, 'http://unstuck/docs/');
+      expect((await api.app.inject({ url: pathname })).statusCode, source).toBe(200);
+    }
+  });
+});

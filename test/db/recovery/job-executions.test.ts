@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobEnd } from '../../../src/core/jobs.js';
+import { beginJob, endJob, listLatestJobs } from '../../../src/db/recovery/job-executions.js';
+import { openSpine, type Spine } from '../../support/spine.js';
+
+let spine: Spine;
+beforeAll(async () => {
+  spine = await openSpine();
+});
+afterAll(() => spine.close());
+
+interface Row {
+  id: string;
+  status: string;
+  runs: number;
+  ended: boolean;
+  errors: string[];
+}
+
+async function rowsOf(job: string): Promise<Row[]> {
+  const { rows } = await spine.pool.query<Row>(
+    `SELECT id::text, status, runs, ended_at IS NOT NULL AS ended, errors FROM job_executions WHERE job = $1 ORDER BY id`,
+    [job],
+  );
+  return rows;
+}
+
+async function begin(job: string, more: { runId?: string; timeoutMs?: number; windowKey?: string } = {}) {
+  return beginJob(spine.limited, { job, runId: randomUUID(), timeoutMs: 60_000, ...more });
+}
+
+async function begun(job: string, more: Parameters<typeof begin>[1] = {}): Promise<string> {
+  const answer = await begin(job, more);
+  if (!answer.begun) throw new Error('it was not begun');
+  return answer.id;
+}
+
+async function end(id: string, more: Partial<JobEnd> = {}): Promise<void> {
+  const result = { totalStuck: 0 };
+  await endJob(spine.limited, { id, status: 'completed', idle: false, result, phases: {}, errors: [], ...more });
+}
+
+describe('a job execution', () => {
+  it('is a row before anything is done, and is completed with what came of it', async () => {
+    const id = await begun('plain');
+    expect(await rowsOf('plain')).toEqual([{ id, status: 'running', runs: 1, ended: false, errors: [] }]);
+
+    await end(id, { result: { totalStuck: 3 }, phases: { pages: 12 }, errors: ['one item'] });
+
+    const [latest] = await listLatestJobs(spine.pool, ['plain', 'other']);
+    expect(latest).toMatchObject({
+      job: 'plain',
+      status: 'completed',
+      result: { totalStuck: 3 },
+      phases: { pages: 12 },
+      errors: ['one item'],
+    });
+    expect(latest?.endedAt).toBeInstanceOf(Date);
+  });
+
+  it('begun twice by one run, whose first answer was lost, is one', async () => {
+    const runId = randomUUID();
+    const first = await begin('again', { runId });
+    expect(await begin('again', { runId })).toEqual(first);
+    expect(await rowsOf('again')).toHaveLength(1);
+  });
+
+  it('past its timeout is marked failed by the next, and a late end does not undo that', async () => {
+    const dead = await begun('died', { timeoutMs: -1 });
+    expect(await listLatestJobs(spine.pool, ['died'])).toMatchObject([{ status: 'failed' }]);
+    const next = await begun('died');
+
+    await end(dead);
+
+    expect(await rowsOf('died')).toMatchObject([
+      { id: dead, status: 'failed', ended: true, errors: [expect.stringMatching(/past its timeout/)] },
+      { id: next, status: 'running' },
+    ]);
+  });
+
+  it('within its timeout is left alone by one beside it', async () => {
+    await begun('beside');
+    await begun('beside');
+    expect((await rowsOf('beside')).map(({ status }) => status)).toEqual(['running', 'running']);
+  });
+});
+
+describe('runs in a row that found nothing', () => {
+  it('share one row, which counts them and shows the last', async () => {
+    for (let n = 0; n < 3; n += 1) await end(await begun('idle'), { idle: true, phases: { pages: n } });
+
+    expect(await rowsOf('idle')).toMatchObject([{ status: 'completed', runs: 3, ended: true }]);
+    expect(await listLatestJobs(spine.pool, ['idle'])).toMatchObject([{ phases: { pages: 2 } }]);
+  });
+
+  it('begin a new row after one that found something, or failed', async () => {
+    await end(await begun('mixed'), { idle: true });
+    await end(await begun('mixed'));
+    await end(await begun('mixed'), { idle: true });
+    await end(await begun('mixed'), { status: 'failed' });
+    await end(await begun('mixed'), { idle: true });
+
+    expect((await rowsOf('mixed')).map(({ status, runs }) => `${status} ${String(runs)}`)).toEqual([
+      'completed 1',
+      'completed 1',
+      'completed 1',
+      'failed 1',
+      'completed 1',
+    ]);
+  });
+
+  it('are counted once, however often the end is told', async () => {
+    await end(await begun('told'), { idle: true });
+    const id = await begun('told');
+    await end(id, { idle: true });
+    await end(id, { idle: true });
+    expect(await rowsOf('told')).toMatchObject([{ runs: 2 }]);
+  });
+});
+
+describe('the window of a windowed job', () => {
+  const windowKey = '2026-11-16T10';
+
+  it('is done once, whether the one that does it still runs or has ended', async () => {
+    const id = await begun('decay', { windowKey });
+    expect(await begin('decay', { windowKey })).toEqual({ begun: false });
+    await end(id);
+    expect(await begin('decay', { windowKey })).toEqual({ begun: false });
+    expect(await begin('decay', { windowKey: '2026-11-16T11' })).toMatchObject({ begun: true });
+  });
+
+  it('is taken by one of many that begin at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => begin('rush', { windowKey })));
+    expect(answers.filter((answer) => answer.begun)).toHaveLength(1);
+  });
+
+  it('that failed, or whose run died, is free again', async () => {
+    await end(await begun('retried', { windowKey }), { status: 'failed' });
+    await begun('retried', { windowKey, timeoutMs: -1 });
+    expect(await begin('retried', { windowKey })).toMatchObject({ begun: true });
+  });
+});

@@ -1,0 +1,95 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { itemOf, taskOf } from '../../../support/facts.js';
+import { byHand, useSpine } from '../../../support/spine.js';
+import { straight } from '../../../support/tables.js';
+
+const spine = useSpine();
+let hand: ReturnType<typeof byHand>;
+beforeAll(() => {
+  hand = byHand(spine.pool, straight);
+});
+
+/** Claims each item on the worker, and leaves them there: their next claim finds that it died under them. */
+async function dieTogether(worker: string, ...ids: string[]): Promise<void> {
+  for (const id of ids) await hand.claimed(id, { worker });
+}
+
+/** Brings down three workers as their only suspect, and one claim more to say so. */
+async function condemn(id: string, name: string): Promise<void> {
+  for (const n of [1, 2, 3]) await dieTogether(`${name}-${String(n)}`, id);
+  expect(await hand.claim(id, { worker: 'last' })).toEqual({ answer: 'superseded' });
+  expect(await itemOf(spine.pool, id)).toMatchObject({ endReason: 'POISON' });
+}
+
+describe('when an item is found to be poison', () => {
+  it('who died beside it twice is no suspect any more, and runs beside others', async () => {
+    const [poison, neighbour, other] = [await hand.make(), await hand.make(), await hand.make()];
+    await dieTogether('shared-1', poison, neighbour);
+    await dieTogether('shared-2', poison, neighbour);
+    for (const worker of ['own-1', 'own-2', 'crowded']) await dieTogether(worker, other);
+    expect(await hand.claim(neighbour, { worker: 'crowded' })).toMatchObject({ reason: 'suspect_wait' });
+
+    await condemn(poison, 'alone');
+
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, suspect: false });
+    expect(await hand.claim(neighbour, { worker: 'crowded' })).toMatchObject({ answer: 'run' });
+    // What has nothing to do with it stays as it is.
+    expect(await taskOf(spine.pool, other, 'read')).toMatchObject({ crashes: 2, suspect: true });
+  });
+
+  it('deaths that it did not share still count', async () => {
+    const [poison, neighbour] = [await hand.make(), await hand.make()];
+    await dieTogether('both-1', poison, neighbour);
+    await dieTogether('elsewhere-1', neighbour);
+    await dieTogether('both-2', poison);
+    await dieTogether('elsewhere-2', neighbour);
+    await dieTogether('elsewhere-3', neighbour);
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 3, soleCrashes: 1, suspect: true });
+
+    await condemn(poison, 'by-itself');
+
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 2, soleCrashes: 1, suspect: true });
+  });
+
+  it('another poison item beside it is found all the same', async () => {
+    const [first, second] = [await hand.make(), await hand.make()];
+    await dieTogether('pair-1', first, second);
+    await dieTogether('pair-2', first, second);
+    await condemn(first, 'first');
+
+    // Its last death beside the first was not counted yet; with one more it is a suspect again.
+    await dieTogether('second', second);
+    await condemn(second, 'second');
+  });
+
+  it('deaths that it shared with two of them are forgiven, and never more than there were', async () => {
+    const [first, second, neighbour] = [await hand.make(), await hand.make(), await hand.make()];
+    await dieTogether('three-1', first, second, neighbour);
+    await dieTogether('three-2', first, second, neighbour);
+    await hand.claimed(neighbour, { worker: 'three-3' });
+    await condemn(first, 'first-of-two');
+    await dieTogether('second-of-two', second);
+    await condemn(second, 'second-of-two');
+
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, soleCrashes: 0 });
+    // What has ended keeps its counts.
+    expect((await taskOf(spine.pool, first, 'read')).crashes).toBe(5);
+  });
+
+  it('a neighbour that is being written at that moment is passed over, and waits for nobody', async () => {
+    const [poison, neighbour] = [await hand.make(), await hand.make()];
+    await dieTogether('near-1', poison, neighbour);
+    await dieTogether('near-2', poison, neighbour);
+    await hand.claimed(neighbour, { worker: 'now' });
+    const writer = await spine.pool.connect();
+    try {
+      await writer.query('BEGIN');
+      await writer.query('SELECT 1 FROM tasks WHERE item_id = $1 FOR UPDATE', [neighbour]);
+      await condemn(poison, 'unhindered');
+    } finally {
+      await writer.query('ROLLBACK');
+      writer.release();
+    }
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 2, suspect: true });
+  });
+});

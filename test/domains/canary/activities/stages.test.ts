@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { canaryStages } from '../../../../src/domains/canary/activities/stages.js';
+import type { Json, JsonObject, StageContext } from '../../../../src/ports/stage.js';
+
+const STAGE_MS = 1_600;
+
+const stages = canaryStages({
+  find: () => Promise.resolve({ stageMs: [STAGE_MS, 0, 0], units: 0, decision: false, faults: [] }),
+  isLive: () => Promise.resolve(false),
+  self: { kill: () => undefined, freeze: () => undefined },
+});
+
+/** One attempt at the first stage: what it reported and kept. */
+async function attempt(checkpoint: Json, keep: StageContext['keep'] = () => Promise.resolve()) {
+  const reports: JsonObject[] = [];
+  const kept: Json[] = [];
+  await stages.first({
+    item: { id: 'some', pipeline: 'canary', owner: 'ada', visit: 1 },
+    ...{ unit: '', attempt: 1, checkpoint, signal: new AbortController().signal },
+    progress: (report) => reports.push(report),
+    keep(value) {
+      kept.push(value);
+      return keep(value);
+    },
+  });
+  return { from: Number(reports[0]?.['doneMs']), kept };
+}
+
+describe('a stage of a canary', () => {
+  it('keeps how far it is, and the next attempt goes on from there', async () => {
+    const first = await attempt(null);
+    expect(first.from).toBe(0);
+    const [kept] = first.kept as [{ doneMs: number }];
+    expect(kept.doneMs).toBeGreaterThanOrEqual(1_000);
+
+    expect((await attempt(kept)).from).toBe(kept.doneMs);
+  });
+
+  it('goes on when nothing can be kept', async () => {
+    const { kept } = await attempt(null, () => Promise.reject(new Error('the database is away')));
+    expect(kept).toHaveLength(1);
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { submissionStages, type SubmissionDeps } from '../../../../src/domains/submission/activities/stages.js';
+import { AppError } from '../../../../src/core/errors.js';
+import type { Judge, Judgement } from '../../../../src/domains/submission/ports/judge.js';
+import type { StageContext } from '../../../../src/ports/stage.js';
+import { skillOf } from '../support/skills.js';
+import { JUDGEMENT } from '../support/submission-ends.js';
+
+const skill = skillOf('# Use\nIt tidies up.');
+
+function judgeOf(judge: () => Promise<Judgement>): Judge {
+  return { version: 'test', judge };
+}
+
+/** A skill that was fetched, and ports that are asked for nothing but what a test gives. */
+function stagesWith(given: Partial<SubmissionDeps>) {
+  const unasked = () => Promise.reject(new Error('nobody asked for this'));
+  return submissionStages({
+    find: () =>
+      Promise.resolve({
+        ...{ repoUrl: 'https://github.com/ada/skills', skillName: 'tidy', tier1: null, tier2: null },
+        ...{ commit: skill.commit, contentHash: skill.contentHash },
+      }),
+    findFiles: () => Promise.resolve([...skill.files]),
+    findJudgement: () => Promise.resolve(null),
+    vendorOf: () => null,
+    ...{ keepContent: unasked, publish: unasked },
+    source: { fetch: unasked },
+    scanner: { scan: unasked },
+    judge: judgeOf(unasked),
+    ...given,
+  });
+}
+
+function contextOf(reports: unknown[] = []): StageContext {
+  return {
+    item: { id: 'x', pipeline: 'submission', owner: 'ada', visit: 1 },
+    ...{ unit: '', attempt: 1, checkpoint: null, signal: new AbortController().signal },
+    progress: (report) => void reports.push(report),
+    keep: () => Promise.resolve(),
+  };
+}
+
+describe('judgeTier2', () => {
+  it('asks a person, with the reason, where the judge cannot judge the content: that is no verdict', async () => {
+    const judge = judgeOf(() => Promise.reject(new AppError('judge_declined', 'the skill is too long')));
+
+    const result = await stagesWith({ judge }).judgeTier2(contextOf());
+
+    expect(result).toEqual({ outcome: 'unjudged', note: { reason: 'the skill is too long' } });
+  });
+
+  it.each(['judge_unavailable', 'judge_refused'] as const)('fails, to be tried again, on %s', async (code) => {
+    const judge = judgeOf(() => Promise.reject(new AppError(code, 'away')));
+
+    await expect(stagesWith({ judge }).judgeTier2(contextOf())).rejects.toMatchObject({ code });
+  });
+
+  it.each([
+    [{ score: 70 }, 'concerns', { concerns: ['It reads every key.'] }],
+    [
+      { score: 90, privileges: [{ kind: 'sudo', file: 'a', line: 1, text: 'sudo' }], concerns: [] },
+      'concerns',
+      { concerns: [] },
+    ],
+    [{ score: 90, concerns: [] }, 'pass', {}],
+  ] as const)(
+    'of %j answers %s, and names the concerns to whoever reviews it, also that there are none',
+    async (change, outcome, named) => {
+      const judgement = { ...JUDGEMENT, ...change } as Judgement;
+      const judge = judgeOf(() => Promise.resolve(judgement));
+
+      const result = await stagesWith({ judge }).judgeTier2(contextOf());
+
+      expect(result).toMatchObject({ outcome });
+      expect(result.note).toEqual({ score: judgement.score, model: 'rules-v1', ...named });
+    },
+  );
+});
+
+describe('a judgement that was kept', () => {
+  const fresh = { ...JUDGEMENT, score: 90, concerns: [] };
+
+  it.each([
+    ['is used again', JUDGEMENT, 41],
+    ['by an older version, without its limits, is made anew', { ...JUDGEMENT, limits: undefined }, 90],
+    ['by an older version, of another rubric, is made anew', { ...JUDGEMENT, criteria: { style: 10 } }, 90],
+  ])('%s', async (_, kept, score) => {
+    const judge = judgeOf(() => Promise.resolve(fresh));
+    const findJudgement = () => Promise.resolve(kept as Judgement);
+
+    expect(await stagesWith({ judge, findJudgement }).judgeTier2(contextOf())).toMatchObject({ note: { score } });
+  });
+});
+
+describe('scanTier1', () => {
+  it('shows how many it waits behind, and when its own scan begins', async () => {
+    const reports: unknown[] = [];
+    const scanner: SubmissionDeps['scanner'] = {
+      scan(_files, _signal, onTurn) {
+        for (const ahead of [2, 1, 0]) onTurn?.(ahead);
+        return Promise.resolve({ verdict: 'pass', findings: [], durationMs: 1 });
+      },
+    };
+
+    await stagesWith({ scanner }).scanTier1(contextOf(reports));
+
+    expect(reports).toEqual([{ waitsBehind: 2 }, { waitsBehind: 1 }, { scanning: 1 }]);
+  });
+});

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStats } from '../../../../src/activities/background/stats.js';
+import { makeSubmission } from '../support/submissions.js';
+import { ALICE, openApi, type TestApi } from '../../../api/setup.js';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openApi();
+});
+afterAll(() => api.close());
+
+const url = '/api/v1/submissions/stats';
+
+describe('GET /api/v1/submissions/stats', () => {
+  it('is for those who are signed in', async () => {
+    expect((await api.call({ url })).statusCode).toBe(401);
+  });
+
+  it('says that nothing was computed yet, then what was, with its age, however much has changed since', async () => {
+    const { pool } = api.database;
+    await makeSubmission(pool, { state: 'NEEDS_REVIEW' });
+    expect((await api.call({ url, as: ALICE })).json()).toEqual({ computedAt: null, ageSeconds: null, stats: null });
+
+    await createStats(pool).refreshAggregate('submission-stats');
+    await pool.query(`UPDATE aggregates SET computed_at = now() - interval '5 minutes'`);
+    await makeSubmission(pool);
+
+    const answer = (await api.call({ url, as: ALICE })).json<{ ageSeconds: number; stats: object }>();
+    expect(answer.stats).toMatchObject({ total: 1, live: 1, byState: { NEEDS_REVIEW: 1 } });
+    expect(answer.ageSeconds).toBeGreaterThanOrEqual(299);
+  });
+});

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  CRITERIA,
+  type Flaw,
+  type Limit,
+  limitOfAddresses,
+  limitOfFlaws,
+  limitOfInvented,
+  limitOfUnseen,
+  type Marks,
+  pointsOf,
+  RUBRIC,
+  scoreOf,
+  verdictOf,
+} from '../../../../../src/domains/submission/core/judgement/judgement.js';
+
+const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info'] as const;
+
+function marksOf(mark: number, given: Partial<Marks> = {}): Marks {
+  return { ...(Object.fromEntries(CRITERIA.map((name) => [name, mark])) as Record<keyof Marks, number>), ...given };
+}
+
+function scored(marks: Marks, limits: readonly Limit[] = []): number {
+  return scoreOf(pointsOf(marks), limits);
+}
+
+const anyMarks = fc
+  .array(fc.integer({ min: 0, max: 10 }), { minLength: CRITERIA.length, maxLength: CRITERIA.length })
+  .map(
+    (marks) => Object.fromEntries(CRITERIA.map((name, at) => [name, marks[at] ?? 0])) as Record<keyof Marks, number>,
+  );
+const anyFlaw = fc.record({ severity: fc.constantFrom(...SEVERITIES), name: fc.string() });
+
+describe('a score', () => {
+  it('comes from weights that sum to 100', () => {
+    expect(Object.values(RUBRIC).reduce((sum, weight) => sum + weight, 0)).toBe(100);
+    expect([scored(marksOf(10)), scored(marksOf(0))]).toEqual([100, 0]);
+  });
+
+  it('is rounded down', () => {
+    expect(scored(marksOf(10, { leastPrivilege: 9 }))).toBe(98);
+  });
+
+  it('takes a mark outside the scale for the nearest on it, and what is no number for nothing', () => {
+    expect(scored(marksOf(10, { leastPrivilege: 1_000 }))).toBe(100);
+    expect(scored(marksOf(10, { leastPrivilege: -1_000 }))).toBe(85);
+    expect(scored(marksOf(10, { leastPrivilege: Number.NaN }))).toBe(85);
+    expect(scored(marksOf(10, { leastPrivilege: Number.POSITIVE_INFINITY }))).toBe(100);
+  });
+
+  it.each([
+    ['critical', 0],
+    ['high', 59],
+    ['medium', 79],
+    ['low', 95],
+    ['info', 100],
+  ] as const)('with a %s finding is at most %i', (severity, most) => {
+    expect(scored(marksOf(10), limitOfFlaws([{ severity, name: 'X' }]))).toBe(most);
+  });
+
+  it('is never raised by a finding, or by any other limit', () => {
+    fc.assert(
+      fc.property(anyMarks, fc.array(anyFlaw), anyFlaw, (marks, flaws: Flaw[], another: Flaw) => {
+        const before = scored(marks, limitOfFlaws(flaws));
+        const limits = [...limitOfFlaws([...flaws, another]), ...limitOfUnseen(['x']), ...limitOfInvented(1)];
+        expect(scored(marks, limitOfFlaws([...flaws, another]))).toBeLessThanOrEqual(before);
+        expect(scored(marks, limits)).toBeLessThanOrEqual(Math.min(before, 79));
+      }),
+    );
+  });
+
+  it('is limited by the worst finding, and says by which', () => {
+    const flaws = [...SEVERITIES].reverse().map((severity) => ({ severity, name: `A ${severity} one` }));
+
+    expect(limitOfFlaws(flaws)).toEqual([{ to: 0, because: 'The scan found, as critical: A critical one.' }]);
+    expect(limitOfFlaws([])).toEqual([]);
+  });
+
+  it('leaves to a person what the judge did not see or made up', () => {
+    expect(limitOfUnseen(['a', 'b', 'c', 'd', 'e'])).toEqual([
+      { to: 79, because: 'The judge did not see all of a, b, c and 2 more.' },
+    ]);
+    expect(limitOfInvented(1)).toEqual([
+      { to: 79, because: 'The judge quoted 1 passage that is not in the skill, so a person decides.' },
+    ]);
+    expect([...limitOfUnseen([]), ...limitOfInvented(0), ...limitOfAddresses([])]).toEqual([]);
+  });
+
+  it('names a file by no more than a person can read', () => {
+    expect(limitOfUnseen([`\u202e${'x'.repeat(500)}`])[0]?.because).toMatch(/of \\u\{202e\}x{99}\.$/);
+  });
+
+  it('refuses who dictates the verdict, and leaves to a person who merely speaks to the reviewer', () => {
+    expect(limitOfAddresses([{ isDemand: false }])[0]?.to).toBe(79);
+    expect(limitOfAddresses([{ isDemand: false }, { isDemand: true }])[0]?.to).toBe(59);
+  });
+});
+
+describe('a verdict', () => {
+  it.each([
+    [100, 'approve'],
+    [80, 'approve'],
+    [79, 'review'],
+    [60, 'review'],
+    [59, 'reject'],
+    [0, 'reject'],
+    [Number.NaN, 'reject'],
+  ] as const)('of %d is %s', (score, verdict) => {
+    expect(verdictOf({ score, privileges: [] })).toBe(verdict);
+  });
+
+  it.each([
+    [100, 'review'],
+    [80, 'review'],
+    [60, 'review'],
+    [59, 'reject'],
+  ] as const)('of %d with a privilege is %s', (score, verdict) => {
+    expect(verdictOf({ score, privileges: ['elevation'] })).toBe(verdict);
+  });
+});

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { type Standing, toldOf } from '../../../../../src/domains/submission/core/verdict/submission-status.js';
+
+function published(name: string): Standing {
+  const end = { trigger: 'publish-complete', said: null, error: null, findings: [], judgement: null };
+  return { state: 'PUBLISHED', skillName: 'greet', isEnded: true, end, published: { name, version: '1.0.0' } };
+}
+
+describe('what the owner of a published skill is told', () => {
+  it.each(['greet', 'Greet'])('is its name and version: %s', (name) => {
+    expect(toldOf(published(name)).nextAction).toBe(`It is published as ${name} 1.0.0.`);
+  });
+
+  it('is also why it has another name than was asked for', () => {
+    expect(toldOf(published('greet-acme')).nextAction).toBe(
+      'It is published as greet-acme 1.0.0, because a skill of another repository has the name greet.',
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createStats } from '../../../../src/activities/background/stats.js';
+import { findAggregate } from '../../../../src/domains/submission/db/aggregates.js';
+import { computeSubmissionSla } from '../../../../src/domains/submission/db/submission-sla.js';
+import { computeSubmissionStats } from '../../../../src/domains/submission/db/submission-stats.js';
+import { useSpine } from '../../../support/spine.js';
+import { makeSubmission } from '../support/submissions.js';
+
+const spine = useSpine();
+beforeEach(async () => {
+  await spine.pool.query('TRUNCATE items, aggregates CASCADE');
+});
+
+const DAY = 86_400;
+
+describe('statistics of submissions', () => {
+  it('of none are zeros where something was counted, and unknown where there is nothing to take a share of', async () => {
+    expect(await computeSubmissionStats(spine.pool)).toEqual({
+      ...{ total: 0, live: 0, byState: {}, skills: 0, versions: 0, lastDay: { received: 0, ended: 0 } },
+      rates: { autoApproveRate: null, needsReviewRate: null, rejectionRate: null, jobFailureRate: null },
+    });
+  });
+
+  it('count every submission by its state, and rates over a week', async () => {
+    const { pool } = spine;
+    const approved = {
+      state: 'PUBLISHED',
+      endedAgo: 5,
+      moves: [
+        ['AUTO_APPROVED', 10],
+        ['PUBLISHED', 5],
+      ],
+    } as const;
+    await makeSubmission(pool, approved);
+    await makeSubmission(pool, {
+      ...approved,
+      moves: [
+        ['AUTO_APPROVED', 9 * DAY],
+        ['PUBLISHED', 9 * DAY],
+      ],
+    });
+    await makeSubmission(pool, { state: 'NEEDS_REVIEW', moves: [['NEEDS_REVIEW', 10]] });
+    await makeSubmission(pool, { state: 'TIER1_FAILED', endedAgo: 1, moves: [['TIER1_FAILED', 1]] });
+    await makeSubmission(pool, {
+      state: 'REJECTED',
+      endedAgo: 1,
+      moves: [['REJECTED', 1, 'stuck-exhausted', 'system']],
+    });
+    await makeSubmission(pool, { state: 'REJECTED', endedAgo: 1, moves: [['REJECTED', 1, 'cancelled', 'user']] });
+    await makeSubmission(pool, {
+      ...{ state: 'REJECTED', endedAgo: 1 },
+      moves: [
+        ['NEEDS_REVIEW', 9],
+        ['REJECTED', 1, 'admin-reject', 'admin'],
+      ],
+    });
+
+    expect(await computeSubmissionStats(pool)).toMatchObject({
+      total: 7,
+      live: 1,
+      byState: { PUBLISHED: 2, NEEDS_REVIEW: 1, TIER1_FAILED: 1, REJECTED: 3 },
+      rates: { autoApproveRate: 1 / 4, needsReviewRate: 2 / 4, rejectionRate: 2 / 4, jobFailureRate: 1 / 4 },
+    });
+  });
+});
+
+describe('the last day', () => {
+  it('counts what came and what ended up to the moment, as the states do, and nothing before', async () => {
+    const { pool } = spine;
+    // What other tests have left stays: entries are never deleted.
+    const { lastDay: before } = await computeSubmissionStats(pool);
+    await makeSubmission(pool);
+    await makeSubmission(pool, { state: 'NEEDS_REVIEW', createdAgo: 2 * DAY, moves: [['NEEDS_REVIEW', 60]] });
+    await makeSubmission(pool, { state: 'REJECTED', createdAgo: 2 * DAY, endedAgo: 60, moves: [['REJECTED', 60]] });
+    await makeSubmission(pool, { state: 'PUBLISHED', createdAgo: 60, endedAgo: 1, moves: [['PUBLISHED', 1]] });
+    await makeSubmission(pool, {
+      ...{ state: 'TIER1_FAILED', createdAgo: 3 * DAY, endedAgo: 2 * DAY },
+      moves: [['TIER1_FAILED', 2 * DAY]],
+    });
+    const { total, lastDay } = await computeSubmissionStats(pool);
+    expect([total, lastDay.received - before.received, lastDay.ended - before.ended]).toEqual([5, 2, 2]);
+  });
+});
+
+describe('what is promised of submissions', () => {
+  it('is measured on those that have ended', async () => {
+    const { pool } = spine;
+    for (const ms of [100, 200, 900]) {
+      await makeSubmission(pool, {
+        ...{ state: 'PUBLISHED', createdAgo: 40, endedAgo: 10 },
+        moves: [
+          ['AUTO_APPROVED', 13],
+          ['PUBLISHED', 10],
+        ],
+        stages: { scanTier1: ms, judgeTier2: ms * 10, fetch: 60_000 },
+      });
+    }
+    await makeSubmission(pool, { state: 'TIER1_SCANNING', createdAgo: 500, stages: { scanTier1: 5_000 } });
+
+    const sla = await computeSubmissionSla(pool);
+    expect(sla.tier1).toEqual({
+      sampleSize: 3,
+      p50: expect.closeTo(200, 0) as number,
+      p95: expect.closeTo(900, 0) as number,
+      withinTypical: 2,
+    });
+    expect(sla.tier2).toMatchObject({ sampleSize: 3, p95: expect.closeTo(9_000, 0) as number });
+    expect(sla.approveToPublish).toMatchObject({ sampleSize: 3, p50: expect.closeTo(3_000, -2) as number });
+    expect(sla.endToEnd).toMatchObject({ sampleSize: 3, p50: expect.closeTo(30_000, -2) as number });
+    expect(sla.review.sampleSize).toBe(0);
+  });
+
+  it('counts the days of a review by the week’s work days, and not as time without one', async () => {
+    await makeSubmission(spine.pool, {
+      ...{ state: 'REJECTED', createdAgo: 15 * DAY, endedAgo: DAY },
+      moves: [
+        ['NEEDS_REVIEW', 15 * DAY],
+        ['REJECTED', DAY, 'admin-reject', 'admin'],
+      ],
+    });
+    const { review, endToEnd } = await computeSubmissionSla(spine.pool);
+    // Two whole weeks have ten work days, whenever they begin.
+    expect(review).toMatchObject({ sampleSize: 1, p50: expect.closeTo(10, 3) as number, withinTypical: 0 });
+    expect(endToEnd.sampleSize).toBe(0);
+  });
+});
+
+describe('refreshing them', () => {
+  it('keeps the figures with the time they were computed at, and the last ones until then', async () => {
+    const { refreshAggregate } = createStats(spine.limited);
+    expect(await findAggregate(spine.pool, 'submission-stats')).toBeNull();
+    await refreshAggregate('submission-stats');
+    await spine.pool.query(`UPDATE aggregates SET computed_at = now() - interval '90 seconds'`);
+    await makeSubmission(spine.pool);
+
+    const before = await findAggregate<{ total: number }>(spine.pool, 'submission-stats');
+    expect(before).toMatchObject({ figures: { total: 0 } });
+    expect(before?.ageMs).toBeGreaterThanOrEqual(89_000);
+    await refreshAggregate('submission-stats');
+    const after = await findAggregate<{ total: number }>(spine.pool, 'submission-stats');
+    expect(after).toMatchObject({ figures: { total: 1 } });
+    expect(after?.ageMs).toBeLessThan(60_000);
+  });
+});

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../../support/until.js';
+import { type Parts, startParts } from '../parts.js';
+
+let parts: Parts;
+beforeAll(async () => {
+  parts = await startParts({ workers: 1 });
+}, 120_000);
+afterAll(() => parts.stop());
+
+async function call<T>(path: string, method: 'GET' | 'POST' = 'GET'): Promise<T> {
+  const response = await fetch(`${parts.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${parts.token}` },
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as T;
+}
+
+async function completed(job: string): Promise<number> {
+  const { rows } = await parts.pool.query<{ runs: number }>(
+    `SELECT coalesce(sum(runs), 0)::int AS runs FROM job_executions WHERE job = $1 AND status = 'completed'`,
+    [job],
+  );
+  return rows[0]?.runs ?? 0;
+}
+
+interface Listed {
+  degraded: boolean;
+  schedules: { id: string; inTemporal: boolean | null; lastExecution: { status: string } | null }[];
+}
+
+describe('the API process', { timeout: 120_000 }, () => {
+  it('makes the schedules and does their work itself, as its health says', async () => {
+    await until('a sweep has ended', async () => (await completed('sweep-canary')) > 0);
+
+    const { degraded, schedules } = await call<Listed>('/api/v1/schedules');
+    expect(degraded).toBe(false);
+    expect(schedules.map(({ id, inTemporal }) => [id, inTemporal])).toEqual([
+      ['sweep-canary', true],
+      ['sweep-submission', true],
+      ['retention', true],
+      ['stats-refresh', true],
+      ['discover-npm', false],
+      ['enrich-skills', false],
+    ]);
+    expect(schedules[0]?.lastExecution).not.toBeNull();
+    const { parts: health } = await call<{ parts: { sweeps: { status: string } } }>('/health/ready');
+    expect(health.sweeps.status).toBe('ok');
+  });
+
+  it('runs what an operator triggers, and keeps who it was', async () => {
+    await call('/api/v1/schedules/retention/trigger', 'POST');
+    await until('retention has run', async () => (await completed('retention')) === 1);
+    const { rows } = await parts.pool.query('SELECT action, target FROM operator_actions');
+    expect(rows).toEqual([{ action: 'trigger', target: 'schedule:retention' }]);
+  });
+
+  it('makes a schedule again that Temporal has lost', async () => {
+    await parts.client.schedule.getHandle('retention').delete();
+
+    await until('it is there again', () =>
+      parts.client.schedule
+        .getHandle('retention')
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        ),
+    );
+  });
+
+  it('rolls up the present hour', async () => {
+    await until('the hour is there', async () => {
+      const { rowCount } = await parts.pool.query(`SELECT 1 FROM metrics_hourly WHERE pipeline = 'canary'`);
+      return (rowCount ?? 0) > 0;
+    });
+  });
+});
