@@ -11,8 +11,8 @@ export const clientStep = {
     await mustRun(process.execPath, ['node_modules/prisma/build/index.js', 'generate'], {
       context,
       title: this.title,
-      // Any executable: Prisma wants to download an engine that `generate` does not use. Never for migrations, which it
-      // would then skip without a word.
+      // Any executable will do, because Prisma would download an engine that `generate` does not use. Never set this for
+      // `prisma migrate`: it would exit with 0 and apply nothing.
       env: { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1', CHECKPOINT_DISABLE: '1' },
       remedy: '`prisma generate` failed (its output is above).',
     });
@@ -21,5 +21,5 @@ export const clientStep = {
 };
 
 function sourceOf(context) {
-  return hashOf(context, ['prisma/schema.prisma', 'prisma.config.ts', 'node_modules/prisma/package.json']);
+  return hashOf(context, ['prisma/schema', 'prisma.config.ts', 'node_modules/prisma/package.json']);
 }
