@@ -100,7 +100,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/core/**/*.ts', 'src/pipelines/**/*.ts'],
+    files: ['src/core/**/*.ts', 'src/domains/tables.ts', 'src/domains/*/table.ts', 'src/domains/*/core/**/*.ts'],
     rules: {
       'no-restricted-globals': [
         'error',

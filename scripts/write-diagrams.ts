@@ -9,7 +9,7 @@ import { PIPELINES } from '../src/domains/tables.js';
 
 const HEAD = `# Pipelines
 
-Generated from the tables in \`src/pipelines\` by \`scripts/write-diagrams.ts\`; do not edit. Arrows carry the word that the
+Generated from the tables in \`src/domains\` by \`scripts/write-diagrams.ts\`; do not edit. Arrows carry the word that the
 move leaves in the audit trail; the note on the left lists the recovery moves. Settings may overlay thresholds and budgets.
 `;
 

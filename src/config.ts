@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { type Config, configOf } from './config/config-of.js';
 import { contradictionsIn } from './config/contradictions.js';
 import { overlay, overlayOf, PIPELINE_NAMES, prefixOf, withoutPrefix } from './config/pipeline-overlay.js';
-import { SECRETS, settings } from './config/settings.js';
+import { ENGINE_SECRETS, engineSettings } from './config/settings.js';
+import type { SettingsPart } from './config/settings-part.js';
 
 export type { Config } from './config/config-of.js';
 
@@ -15,7 +16,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const projectRoot = resolve(import.meta.dirname, '..');
 
 /** The version that runs, as operators see it beside each worker. */
-export function version(): string {
+export function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(resolve(projectRoot, 'package.json'), 'utf8'));
   return z.object({ version: z.string() }).parse(manifest).version;
 }
@@ -32,36 +33,54 @@ export class ConfigError extends Error {
   }
 }
 
-/** Every variable that is read, for the test that compares them with .env.example. */
-export function variableNames(): string[] {
+/** The parts of the domains that have settings, by the domain's name. */
+export type SettingsParts = Readonly<Record<string, SettingsPart>>;
+
+/** Every variable that the program reads. A test compares these names with .env.example. */
+export function variableNamesOf(parts: SettingsParts): string[] {
   const overlays = PIPELINE_NAMES.flatMap((name) => Object.keys(overlay.shape).map((key) => `${prefixOf(name)}${key}`));
-  return [...Object.keys(settings.shape), ...overlays];
+  return [...Object.keys(settingsWith(parts).shape), ...overlays];
 }
 
 /** Throws one ConfigError that names every wrong variable and what was expected. */
-export function loadConfig(environment: Environment = readEnvironment()): Config {
+export function readConfig(parts: SettingsParts, environment: Environment = readEnvironment()): Config {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const main = settings.safeParse(given);
+  const main = settingsWith(parts).safeParse(given);
   const overlays = PIPELINE_NAMES.map((name) => [name, overlay.safeParse(withoutPrefix(name, given))] as const);
+  const secrets = new Set([...ENGINE_SECRETS, ...Object.values(parts).flatMap((part) => part.secrets)]);
   const problems = [
-    ...problemsIn(main.error, given, ''),
-    ...overlays.flatMap(([name, { error }]) => problemsIn(error, given, prefixOf(name))),
+    ...problemsIn(main.error, given, { prefix: '', secrets }),
+    ...overlays.flatMap(([name, { error }]) => problemsIn(error, given, { prefix: prefixOf(name), secrets })),
     ...(main.success ? contradictionsIn(main.data) : []),
+    ...(main.success ? Object.values(parts).flatMap((part) => part.problemsIn(main.data)) : []),
   ];
   if (problems.length > 0 || !main.success) throw new ConfigError(problems);
-  const thresholds = Object.fromEntries(overlays.map(([name, { data = {} }]) => [name, overlayOf(data)]));
-  return configOf(main.data, thresholds, projectRoot);
+  const pipelines = Object.fromEntries(overlays.map(([name, { data = {} }]) => [name, overlayOf(data)]));
+  const domains = Object.fromEntries(
+    Object.entries(parts).map(([name, part]) => [name, part.settingsOf(main.data, projectRoot)]),
+  );
+  return configOf(main.data, { pipelines, domains, projectRoot });
 }
 
-/** What a child process gets: our own environment, .env included, and what it is told besides. */
+/** The engine's variables and those of the domains, of which no two may have the same name. */
+function settingsWith(parts: SettingsParts) {
+  const names = [engineSettings.shape, ...Object.values(parts).map(({ shape }) => shape)].flatMap((each) =>
+    Object.keys(each),
+  );
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`two parts of the configuration declare ${twice}`);
+  return engineSettings.extend(Object.assign({}, ...Object.values(parts).map(({ shape }) => shape)) as object);
+}
+
+/** The environment of a child process: our own environment, with .env, and the variables in `told`. */
 export function childEnvironment(told: Environment): Record<string, string> {
   const all = Object.entries({ ...readEnvironment(), ...told });
   return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** Whether npm started us, through a shell that dies with it and tells us nothing. */
+/** Whether npm started this process. npm starts it through a shell, which dies with npm and does not tell us. */
 export function isBelowNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }
@@ -72,9 +91,15 @@ function readEnvironment(): Environment {
   return existsSync(file) ? { ...parseEnv(readFileSync(file, 'utf8')), ...process.env } : process.env;
 }
 
-function problemsIn(error: z.ZodError | undefined, given: Environment, prefix: string): string[] {
+interface Shown {
+  prefix: string;
+  /** Variables whose values are never printed. */
+  secrets: ReadonlySet<string>;
+}
+
+function problemsIn(error: z.ZodError | undefined, given: Environment, { prefix, secrets }: Shown): string[] {
   return (error?.issues ?? []).map(({ path, message }) => {
     const name = `${prefix}${String(path[0])}`;
-    return `${name}: expected ${message}${SECRETS.has(name) ? '' : `, got '${given[name]}'`}`;
+    return `${name}: expected ${message}${secrets.has(name) ? '' : `, got '${given[name]}'`}`;
   });
 }

@@ -2,22 +2,22 @@ import { Context } from '@temporalio/activity';
 import type { StageInput } from '../core/run.js';
 import type { JsonObject } from '../ports/stage.js';
 
-/** Beats once a second, or more often where the heartbeat timeout is short: three may be lost before it strikes. */
+/** An attempt beats once a second, or more often where the heartbeat timeout is short: three beats may be lost before it strikes. */
 export const BEAT_MS = 1_000;
 const BEATS_PER_TIMEOUT = 4;
 
 export interface Beats {
-  /** What Temporal is shown from the next beat on. */
+  /** Shows Temporal this progress from the next beat on. */
   report(progress: JsonObject): void;
-  /** Whether this process ever let the heartbeat timeout pass without a beat: it was frozen, or its event loop was blocked. */
+  /** Whether this process ever let the heartbeat timeout pass without a beat, because it was frozen or its event loop was blocked. */
   wasSilent(): boolean;
-  /** Whether such a silence has only just ended: Temporal may have given the attempt up, and has had no time to say so. */
+  /** Whether such a silence has only just ended: Temporal may have given the attempt up and has had no time to say so. */
   isWaking(): boolean;
   stop(): void;
 }
 
-/** Tells Temporal that the attempt lives, from before its claim to after its commit: a database that is slow to answer must not
- *  look like a dead worker, or healthy items would be counted as crashed, and in the end as poison. */
+/** Tells Temporal that the attempt lives, from before its claim to after its commit. A database that is slow to answer must not look
+ *  like a dead worker, or healthy items would count as crashed and in the end as poison. */
 export function startBeats(input: StageInput): Beats {
   const context = Context.current();
   let latest: JsonObject | undefined;

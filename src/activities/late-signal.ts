@@ -1,5 +1,5 @@
-/** An abort controller whose signal is made when somebody first asks for it. Most short attempts end before anybody does, and
- *  each signal costs them some 7 µs. */
+/** An abort controller that makes its signal when somebody first asks for it. Most short attempts end before anybody asks, and each
+ *  signal costs some 7 µs. */
 export class LateSignal {
   #controller: AbortController | undefined;
   #aborted: { reason: unknown } | undefined;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sql } from '../ports/sql.js';
-import { type GiveUp, patiently, withoutEnd } from './patience.js';
+import { endlessWaits, type GiveUp, retryPatiently } from './patience.js';
 
 /** The reads of one attempt. */
 export interface Reading extends GiveUp {
@@ -10,20 +10,20 @@ export interface Reading extends GiveUp {
 
 const attempts = new AsyncLocalStorage<Reading>();
 
-/** Runs a stage so that its reads are known to be those of this attempt. */
-export function readingFor<T>(reading: Reading, stage: () => Promise<T>): Promise<T> {
+/** Runs a stage so that its reads are known as the reads of this attempt. */
+export function runReading<T>(reading: Reading, stage: () => Promise<T>): Promise<T> {
   return attempts.run(reading, stage);
 }
 
-/** What stages read with: a database that is away is waited for, as long as the stage has time, so that a restart costs no stage one
- *  of its few tries. Not for writing, for a repeated statement may have been carried out before. */
-export function patientReads(sql: Sql): Sql {
+/** The connection that stages read with. It waits for a database that is away as long as the stage has time, so that a restart costs
+ *  no stage one of its few tries. It is not for writing, because a repeated statement may have been carried out before. */
+export function createPatientReads(sql: Sql): Sql {
   return {
     async query(...query) {
       const reading = attempts.getStore();
       if (reading) reading.pending += 1;
       try {
-        return await patiently(() => sql.query(...query), withoutEnd(), reading);
+        return await retryPatiently(() => sql.query(...query), endlessWaits(), reading);
       } finally {
         if (reading) reading.pending -= 1;
       }

@@ -8,12 +8,11 @@ import type { RunActivities, StageInput } from '../core/run.js';
 import type { Step } from '../core/step.js';
 import type { Attempt, Claimed } from '../db/spine/attempt.js';
 import { type Claim, claimTask } from '../db/spine/claim/claim.js';
+import { markRunEnded } from '../db/spine/item-row.js';
 import { nextStep } from '../db/spine/next-step.js';
-import { markRunEnded } from '../db/run-end.js';
 import type { AnyStage } from '../ports/stage.js';
 import { type Beats, startBeats } from './beats.js';
-import { endingOf } from './ending.js';
-import { patiently } from './patience.js';
+import { retryPatiently } from './patience.js';
 import { commitEnding } from './settle.js';
 import { findUnansweredClaim, leaveUnansweredClaim } from './unanswered-claim.js';
 import { watchStage } from './watch.js';
@@ -27,15 +26,16 @@ export interface RunnerDeps {
   logger: Logger;
 }
 
-/** A hold up to this long ends the attempt and lets Temporal try again, and nothing shortens it; a longer one is the run's to wait for,
- *  which is woken when somebody ends the hold. */
+/** A hold up to this long ends the attempt and lets Temporal try again, and nothing shortens that wait. The run itself waits for a
+ *  longer hold, because it is woken when somebody ends the hold. */
 const SHORT_HOLD_MS = 5_000;
 
-/** Ten seconds in all: a rolling upgrade has both versions side by side for longer, but each try may meet the new one. */
+/** Ten seconds in all: during a rolling upgrade both versions run for longer, but each try may meet a worker of the new one. */
 const UNKNOWN_STAGE_TRIES = 10;
 const UNKNOWN_STAGE_RETRY_MS = 1_000;
 
-/** The activities of one pipeline's worker: one per stage, named by it, and those every run needs. */
+/** The activities of one pipeline's worker: an activity for each stage, under the stage's name, and the activities that
+ *  every run needs. */
 export function createActivities(deps: RunnerDeps): Record<string, ActivityFunction> & RunActivities {
   const stages = Object.fromEntries(
     Object.entries(deps.stages).map(([name, stage]) => [name, (input: StageInput) => runStage(deps, stage, input)]),
@@ -48,8 +48,8 @@ export function createActivities(deps: RunnerDeps): Record<string, ActivityFunct
   };
 }
 
-/** For a stage this version does not know. A newer worker beside us may, so the task goes back a few times; then the stage
- *  is one that a changed table no longer has, and the row says what comes instead. */
+/** Answers for a stage that this version does not know. A newer worker may know it, so the task goes back a few times. After that, a
+ *  changed table no longer has the stage, and the row says what comes instead. */
 async function askRowAfterSomeTries(): Promise<Step> {
   const { attempt, activityType } = Context.current().info;
   if (attempt > UNKNOWN_STAGE_TRIES) return Promise.resolve({ do: 'next' });
@@ -60,7 +60,7 @@ async function askRowAfterSomeTries(): Promise<Step> {
   });
 }
 
-/** One attempt: claim, run, commit. If the claim can't be written, the stage does not run. */
+/** Makes one attempt: claims, runs the stage, commits. If the claim can't be written, the stage does not run. */
 async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): Promise<Step> {
   const { info } = Context.current();
   const attempt: Attempt = {
@@ -79,9 +79,9 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
   const beats = startBeats(input);
   try {
     const claim = await claimPatiently(deps, attempt);
-    return claim.answer === 'run'
+    return claim.is === 'run'
       ? await attemptStage(deps, stage, { beats, input, claimed: claim.claimed })
-      : answerOf(claim, input, info.isLocal);
+      : stepWithoutRun(claim, input, info.isLocal);
   } finally {
     beats.stop();
   }
@@ -90,15 +90,15 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
 async function claimPatiently({ pool, pipeline }: RunnerDeps, attempt: Attempt): Promise<Claim> {
   try {
     const giveUp = { signal: Context.current().cancellationSignal };
-    return await patiently(() => claimTask(pool, pipeline, attempt), undefined, giveUp);
+    return await retryPatiently(() => claimTask(pool, pipeline, attempt), undefined, giveUp);
   } catch (error) {
     leaveUnansweredClaim(attempt.claimId);
     throw error;
   }
 }
 
-function answerOf(claim: Exclude<Claim, { answer: 'run' }>, input: StageInput, isLocal: boolean): Step {
-  switch (claim.answer) {
+function stepWithoutRun(claim: Exclude<Claim, { is: 'run' }>, input: StageInput, isLocal: boolean): Step {
+  switch (claim.is) {
     case 'superseded':
       return { do: 'end', why: 'superseded' };
     case 'done':
@@ -122,9 +122,9 @@ async function attemptStage(deps: RunnerDeps, stage: AnyStage, { beats, input, c
   const logger = deps.logger.child({ item: claimed.itemId, stage: claimed.stage, unit: claimed.unit || undefined });
   const watch = watchStage({ pool, pipeline, logger, beats }, input, claimed);
   try {
-    const settled = await watch.run(stage);
-    const ending = endingOf(pipeline, claimed, settled);
-    return await commitEnding({ pool, pipeline, logger, released: watch.released }, claimed, ending, settled);
+    const ending = await watch.run(stage);
+    if (ending === 'superseded') return { do: 'next' };
+    return await commitEnding({ pool, pipeline, logger, released: watch.released }, claimed, ending);
   } finally {
     watch.stop();
   }

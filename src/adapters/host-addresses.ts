@@ -9,8 +9,8 @@ export async function resolveName(hostname: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** A host that is an address is connected to without a look-up, so it is checked as it stands. */
-export async function addressesOf(host: string, resolve: Resolve): Promise<readonly string[]> {
+/** All addresses of a host. A host that is an address itself needs no look-up. */
+export async function resolveHost(host: string, resolve: Resolve): Promise<readonly string[]> {
   const hostname = host.replace(/^\[(.*)\]$/, '$1');
   if (isIP(hostname)) return [hostname];
   const addresses = await resolve(hostname).catch((error: unknown) => {
@@ -20,8 +20,9 @@ export async function addressesOf(host: string, resolve: Resolve): Promise<reado
   throw new Error(`${hostname} has no address`);
 }
 
-/** The system's resolver can't be interrupted, only left alone. */
-export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/** Stops waiting when the signal is aborted. The work goes on unheard, because the system's resolver can't be
+ *  interrupted. */
+export async function abandonOnAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   let giveUp: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
     giveUp = () => {
@@ -37,8 +38,8 @@ export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): P
   }
 }
 
-/** A look-up that knows these addresses alone. */
-export function pinnedTo(addresses: readonly string[]): LookupFunction {
+/** A look-up that answers with these addresses alone. */
+export function pinLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_hostname, options, found) => {
     const [first] = all;

@@ -1,4 +1,4 @@
-/** Forty times a long answer; what is larger is no judgement, and would only fill the memory. */
+/** A long answer has 25 KB. A forty times larger body is no answer, and would only fill the memory. */
 const MAX_ANSWER_BYTES = 1_000_000;
 
 /** Statuses that have no body by definition. */
@@ -8,24 +8,24 @@ export class OversizedAnswer extends Error {
   override readonly name = 'OversizedAnswer';
 }
 
-/** The `fetch` that talks to a model: it follows no redirect, which could take key and content anywhere, and reads no more than
- *  an answer can be. */
-export async function judgeFetch(input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> {
+/** The `fetch` for a model's service. It follows no redirect, because a redirect could take the key and the content
+ *  anywhere. It reads no more bytes than an answer can have. */
+export async function fetchFromModel(input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> {
   const response = await fetch(input, { ...init, redirect: 'manual' });
   const { status, headers, body } = response;
-  return new Response(BODILESS.has(status) ? null : body?.pipeThrough(limitedTo(MAX_ANSWER_BYTES)), {
+  return new Response(BODILESS.has(status) ? null : body?.pipeThrough(limitBytes(MAX_ANSWER_BYTES)), {
     status,
     headers,
   });
 }
 
-/** Counts what was unpacked, not what came over the wire. */
-function limitedTo(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+/** Counts unpacked bytes, because a small packed body can unpack to any size. */
+function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length;
-      if (bytes > maxBytes) controller.error(new OversizedAnswer('more than an answer can be'));
+      if (bytes > maxBytes) controller.error(new OversizedAnswer('the answer has too many bytes'));
       else controller.enqueue(chunk);
     },
   });

@@ -1,42 +1,46 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { type LanguageModelMiddleware, wrapLanguageModel } from 'ai';
 import { z } from 'zod';
-import type { Judge } from '../domains/submission/ports/judge.js';
-import { judgeFetch } from './model-fetch.js';
-import { createModelJudge, type ModelSettings } from '../domains/submission/adapters/judge/judge-model.js';
+import type { Model } from '../ports/model.js';
+import { createSdkModel } from './model-sdk.js';
+import type { ModelWords } from './model-failure.js';
+import { fetchFromModel } from './model-fetch.js';
 
-/** How the form of the answer is asked for: not every server knows every way, and the prompt asks as well. */
+/** How a request asks for the form of the answer. Not every server knows every way, so a prompt should describe the
+ *  form as well. */
 export type AnswerFormat = 'json_schema' | 'json_object' | 'none';
 
-interface OpenAICompatibleSettings extends ModelSettings {
-  /** Servers of one's own often need none. */
+export interface OpenAICompatibleSettings {
+  url: string;
+  /** Undefined for a server that needs none, such as a server on the operator's own machine. */
   apiKey: string | undefined;
+  model: string;
   answerFormat: AnswerFormat;
 }
 
 /** Any server that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, LM Studio and many more. */
-export function createOpenAICompatibleJudge(settings: OpenAICompatibleSettings): Judge {
-  const { url, apiKey, model, timeoutMs, answerFormat } = settings;
-  const provider = createOpenAICompatible({
-    name: 'judge',
+export function createOpenAICompatibleModel(settings: OpenAICompatibleSettings, words: ModelWords): Model {
+  const { url, apiKey, model, answerFormat } = settings;
+  const service = createOpenAICompatible({
+    name: 'model',
     baseURL: url,
     ...(apiKey !== undefined && { apiKey }),
-    fetch: judgeFetch,
+    fetch: fetchFromModel,
     supportsStructuredOutputs: true,
     transformRequestBody: ({ response_format: schema, ...body }) => ({ ...body, ...formOf(answerFormat, schema) }),
   });
-  const reader = wrapLanguageModel({ model: provider(model), middleware: refusals });
-  return createModelJudge({ provider: 'openai-compatible', model: reader, timeoutMs });
+  const reader = wrapLanguageModel({ model: service(model), middleware: refusalReader });
+  return createSdkModel({ provider: 'openai-compatible', model: reader, words });
 }
 
-/** A refusal comes beside an empty answer, in a field that the SDK does not read. */
-const refused = z.object({ choices: z.tuple([z.object({ message: z.object({ refusal: z.string().min(1) }) })]) });
+const Refusal = z.object({ choices: z.tuple([z.object({ message: z.object({ refusal: z.string().min(1) }) })]) });
 
-const refusals: LanguageModelMiddleware = {
+/** The server puts a refusal beside an empty answer, in a field that the SDK does not read. */
+const refusalReader: LanguageModelMiddleware = {
   specificationVersion: 'v3',
   async wrapGenerate({ doGenerate }) {
     const result = await doGenerate();
-    if (!refused.safeParse(result.response?.body).success) return result;
+    if (!Refusal.safeParse(result.response?.body).success) return result;
     return { ...result, finishReason: { unified: 'content-filter', raw: 'refusal' } };
   },
 };

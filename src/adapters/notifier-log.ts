@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Notifier } from '../ports/notifier.js';
 
-/** For operators who collect logs, and so that an event is seen somewhere when nothing else is configured. */
+/** For operators who collect logs. It also shows an event when no other channel is configured. */
 export function createLogNotifier(logger: Logger): Notifier {
   return {
     reaches: () => true,

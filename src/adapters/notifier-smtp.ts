@@ -15,7 +15,7 @@ export interface SmtpOptions {
   logger: Logger;
 }
 
-/** What mail programs show of a subject, and then some. */
+/** Mail programs show less of a subject. */
 const MAX_SUBJECT_CHARACTERS = 150;
 
 export function createSmtpNotifier({ url, from, to, logger }: SmtpOptions): Notifier {
@@ -30,7 +30,7 @@ export function createSmtpNotifier({ url, from, to, logger }: SmtpOptions): Noti
       const recipients = recipientsOf(notice);
       if (recipients.length === 0) throw new AppError('delivery_refused', 'nobody in it has a mail address');
       const { rejected } = await send(url, mailOf(notice, from, recipients), signal);
-      // Some have it. Sending it again for the others would send it to those twice.
+      // The other recipients have the mail. A second try would send it to them twice.
       if (rejected.length > 0) logger.warn({ event: notice.id, rejected }, 'mail server refused some recipients');
     },
   };
@@ -40,12 +40,12 @@ function mailOf(notice: Notice, from: string, recipients: readonly string[]) {
   const { subject, text } = notice.letter ?? noteOf(notice);
   return {
     from,
-    // Addresses, not a text that holds some: nothing in them is read as a list, a name or a header.
+    // Objects and not text, so that no part of an address is read as a list, a name or a header.
     to: recipients.map((address) => ({ name: '', address })),
     envelope: { from, to: [...recipients] },
     subject: `[unstuck] ${oneLine(subject)}`.slice(0, MAX_SUBJECT_CHARACTERS),
     text: `${text}\n`,
-    // The same at every try, so that a mail which comes twice is known to be one.
+    // The same at every try, so that a mail program recognizes a mail that arrives twice.
     messageId: `<${createHash('sha256').update(notice.id).digest('hex').slice(0, 40)}@${from.slice(from.lastIndexOf('@') + 1)}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
@@ -53,7 +53,7 @@ function mailOf(notice: Notice, from: string, recipients: readonly string[]) {
   };
 }
 
-/** For operators and owners, who know what an event is. */
+/** The text for operators and owners, who know what an event is. */
 function noteOf({ id, sentence, pipeline, itemId, at }: Notice): Letter {
   const about = [pipeline, itemId].filter((part) => part !== null).join(' ');
   const lines = [sentence, '', ...(about ? [`About: ${about}`] : []), `At: ${at.toISOString()}`, `Event: ${id}`];
@@ -64,8 +64,8 @@ function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
-/** One connection for each mail, on a socket of ours: nodemailer knows limits for each step but none for the whole, and a
- *  server that trickles would keep it for ever. */
+/** Sends each mail over a new connection, on a socket that we can close. nodemailer has a limit for each step but
+ *  none for the whole, so a server that trickles would keep it for ever. */
 async function send(
   url: string,
   mail: ReturnType<typeof mailOf>,
@@ -87,13 +87,14 @@ async function send(
   }
 }
 
-/** A password is not sent in the clear, whatever somebody on the way takes out of the server's greeting. */
+/** A password is not sent in the clear, even if an attacker on the way removes STARTTLS from the server's greeting. */
 function encryptionOf(url: string): { requireTLS?: boolean } {
   const { protocol, password } = new URL(url);
   return protocol === 'smtp:' && password !== '' ? { requireTLS: true } : {};
 }
 
-/** The server's 5xx about the mail or its recipients is its last word; about us (a login, a policy), somebody may put it right. */
+/** A 5xx about the mail or its recipients is final. A 5xx about us (a login, a policy) is not, because an operator
+ *  may put it right. */
 function failureOf(error: unknown): AppError {
   const { message, code, responseCode } = error as { message?: string; code?: string; responseCode?: number };
   const isAboutMail = code === 'EENVELOPE' || code === 'EMESSAGE';

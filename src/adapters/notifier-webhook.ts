@@ -7,12 +7,12 @@ export function createWebhookNotifier({ secret, ...options }: PostOptions & { se
   const webhook = new Webhook(secret);
   const post = createPostJson(options);
   return {
-    // An address that somebody left for one verdict is nobody else's.
+    // A person left the mail address for one letter, so the receiver of the webhook must not see it.
     reaches: ({ mailTo }) => mailTo === null,
     async deliver(notice, signal) {
       const body = bodyOf(notice);
       const id = encodeURI(notice.id);
-      // The time of this try, not of the event: receivers refuse what is older than a few minutes.
+      // The time of this try and not of the event, because receivers refuse a request that is older than a few minutes.
       const at = new Date();
       const headers = {
         'webhook-id': id,

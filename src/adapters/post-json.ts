@@ -1,26 +1,27 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { AppError } from '../core/errors.js';
-import { addressesOf, pinnedTo, type Resolve, resolveName, unlessAborted } from './host-addresses.js';
+import { resolveHost, pinLookup, type Resolve, resolveName, abandonOnAbort } from './host-addresses.js';
 import { isPublicAddress } from './public-address.js';
-import { answerOf, failureOf } from './post-answer.js';
+import { readAnswer, deliveryFailureOf } from './post-answer.js';
 
 export interface PostOptions {
   url: string;
   /** Private, loopback, link-local and other special addresses are refused unless this is set. */
   allowPrivate: boolean;
-  /** The system's own by default. */
+  /** The system's resolver by default. */
   resolve?: Resolve;
 }
 
-/** Posts to one URL and resolves when it was taken. Redirects are not followed: they could lead anywhere. */
+/** Posts to one URL and resolves when the receiver has the body. Redirects are not followed, because they could lead
+ *  anywhere. */
 export function createPostJson({ url: given, allowPrivate, resolve = resolveName }: PostOptions) {
   const url = new URL(given);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
 
   return async (body: string, headers: Record<string, string>, signal: AbortSignal): Promise<void> => {
-    const addresses = await unlessAborted(signal, addressesOf(url.hostname, resolve)).catch((error: unknown) => {
-      throw failureOf(error as Error, signal);
+    const addresses = await abandonOnAbort(signal, resolveHost(url.hostname, resolve)).catch((error: unknown) => {
+      throw deliveryFailureOf(error as Error, signal);
     });
     if (!allowPrivate) assertPublic(url, addresses);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -32,21 +33,22 @@ export function createPostJson({ url: given, allowPrivate, resolve = resolveName
           'user-agent': 'unstuck',
           ...headers,
         },
-        // A connection of its own, to an address that was just checked: asked again, the name might lead elsewhere.
+        // A new connection to an address that was just checked. A second look-up of the name might lead elsewhere.
         agent: false,
-        lookup: pinnedTo(addresses),
+        lookup: pinLookup(addresses),
         signal,
       });
       request.once('response', resolve).on('error', (error) => {
-        reject(failureOf(error, signal));
+        reject(deliveryFailureOf(error, signal));
       });
       request.end(body);
     });
-    await answerOf(response);
+    await readAnswer(response);
   };
 }
 
-/** One bad address among good ones is enough: which of them is taken is chance. Trying again may help, since names move. */
+/** One bad address among good ones is enough, because chance decides which of them is used. Another try may help,
+ *  because the addresses of a name change. */
 function assertPublic(url: URL, addresses: readonly string[]): void {
   const bad = addresses.find((address) => !isPublicAddress(address));
   if (bad === undefined) return;

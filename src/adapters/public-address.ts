@@ -1,13 +1,14 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Networks that are ours, nobody's or everybody's (IANA special-purpose registry): a webhook must not reach into them. */
+/** Private, reserved and shared networks (IANA special-purpose registry). A request to a stranger's address must not
+ *  reach them. */
 const NOT_PUBLIC_V4 = blockList('ipv4', [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10], // carrier-grade NAT
   ['127.0.0.0', 8],
-  ['168.63.129.16', 32], // what Azure's machines ask about themselves, though the address is a public one
-  ['169.254.0.0', 16], // link-local, and with it most clouds' metadata
+  ['168.63.129.16', 32], // Azure's metadata, although the address is in a public range
+  ['169.254.0.0', 16], // link-local, with the metadata of most clouds
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
@@ -20,10 +21,10 @@ const NOT_PUBLIC_V4 = blockList('ipv4', [
   ['240.0.0.0', 4],
 ]);
 
-/** All that is routed lies in here; loopback, link-local, unique-local, IPv4-mapped and NAT64 addresses do not. */
+/** All routed addresses. Loopback, link-local, unique-local, IPv4-mapped and NAT64 addresses lie outside. */
 const ROUTED_V6 = blockList('ipv6', [['2000::', 3]]);
 
-/** Parts of it that are no hosts, or that carry an IPv4 address inside (Teredo, 6to4). */
+/** Routed ranges without hosts, or whose addresses contain an IPv4 address (Teredo, 6to4). */
 const NOT_PUBLIC_V6 = blockList('ipv6', [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -31,7 +32,7 @@ const NOT_PUBLIC_V6 = blockList('ipv6', [
   ['3fff::', 20],
 ]);
 
-/** Whether the address is one on the public Internet. What is no address is not. */
+/** Whether the address is on the public Internet. False for a text that is no address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !NOT_PUBLIC_V4.check(address, 'ipv4');
   // A zone (%eth0) belongs to link-local addresses only.

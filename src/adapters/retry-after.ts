@@ -3,7 +3,7 @@ export function retryAfterMsOf(header: string | undefined): number | undefined {
   const given = header?.trim();
   if (given === undefined) return undefined;
   if (/^\d{1,9}$/.test(given)) return Number(given) * 1_000;
-  // JavaScript takes all sorts of things for dates, -5 among them.
+  // `Date.parse` takes many texts for dates, -5 among them.
   const at = given.endsWith(' GMT') ? Date.parse(given) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

@@ -1,6 +1,6 @@
 import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { ApiDeps, App } from './app.js';
+import type { ApiDeps, App } from './parts.js';
 import { addErrorHandler } from './http/errors.js';
 import { addMetricsRoute, type MetricsDeps } from './operators/metrics.js';
 

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
 import { msOf } from '../core/span.js';
-import { backgroundSchedulesOf, sourcesOf } from '../domains/submission/config/job-settings.js';
 import type { PipelineOverlay } from './pipeline-overlay.js';
-import type { Settings } from './settings.js';
-import { judgeOf, submissionOf } from '../domains/submission/config/submission-settings.js';
+import type { EngineSettings } from './settings.js';
+
+interface More {
+  pipelines: Readonly<Record<string, PipelineOverlay | undefined>>;
+  domains: Readonly<Record<string, unknown>>;
+  projectRoot: string;
+}
 
 export type Config = ReturnType<typeof configOf>;
 
 /** The settings by who uses them, under the names that the rest of the program has for them. */
-export function configOf(
-  given: Settings,
-  pipelines: Readonly<Record<string, PipelineOverlay | undefined>>,
-  projectRoot: string,
-) {
+export function configOf(given: EngineSettings, { pipelines, domains, projectRoot }: More) {
   return {
     environment: given.NODE_ENV,
     logLevel: given.LOG_LEVEL,
@@ -62,17 +62,13 @@ export function configOf(
         .filter((id) => id !== ''),
       retentionAt: given.RETENTION_AT,
       rescuesPerSweep: given.SWEEP_MAX_RESCUES,
-      ...backgroundSchedulesOf(given),
     },
-    sources: sourcesOf(given),
     kept: {
       hourlyMetricsMs: msOf(given.HOURLY_METRICS_KEPT),
       jobExecutionsMs: msOf(given.JOB_EXECUTIONS_KEPT),
       notificationsMs: msOf(given.NOTIFICATIONS_KEPT),
       receiptsMs: msOf(given.RECEIPTS_KEPT),
       workersMs: msOf(given.WORKERS_KEPT),
-      skillContentsMs: msOf(given.SKILL_CONTENTS_KEPT),
-      discoveredPackagesMs: msOf(given.DISCOVERED_PACKAGES_KEPT),
     },
     worker: {
       name: given.WORKER_NAME,
@@ -88,8 +84,6 @@ export function configOf(
       tries: given.NOTIFY_TRIES,
       firstWaitMs: msOf(given.NOTIFY_FIRST_WAIT),
     },
-    judge: judgeOf(given),
-    submission: submissionOf(given, projectRoot),
     breaker: {
       share: given.BREAKER_SHARE / 100,
       failures: given.BREAKER_FAILURES,
@@ -101,5 +95,7 @@ export function configOf(
       releaseMaxPerSecond: given.BREAKER_RELEASE_MAX_PER_SECOND,
     },
     pipelines,
+    /** By domain; `settingsOf` of start/parts/domain.ts reads them with their type. */
+    domains,
   };
 }

@@ -1,28 +1,18 @@
 import { msOf } from '../core/span.js';
-import { bareTokenIn } from '../domains/submission/config/job-settings.js';
-import type { Settings } from './settings.js';
-import { judgeProblemsIn, localFolderProblemsIn } from '../domains/submission/config/submission-settings.js';
+import type { EngineSettings } from './settings.js';
 
 /** Settings that are right one by one, and not together. */
-export function contradictionsIn(given: Settings): string[] {
+export function contradictionsIn(given: EngineSettings): string[] {
   const problems: string[] = [];
   if (given.JWT_SECRET && given.JWT_JWKS_URL) problems.push('JWT_SECRET, JWT_JWKS_URL: expected one of them, got both');
   if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
     problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
   }
-  return [
-    ...problems,
-    ...halfChannelsIn(given),
-    ...judgeProblemsIn(given),
-    ...localFolderProblemsIn(given),
-    ...breakerProblemsIn(given),
-    ...bareTokenIn(given),
-    ...sharedPortsIn(given),
-  ];
+  return [...problems, ...halfChannelsIn(given), ...breakerProblemsIn(given), ...sharedPortsIn(given)];
 }
 
 /** A channel that is set up by half would be silent. */
-function halfChannelsIn(given: Settings): string[] {
+function halfChannelsIn(given: EngineSettings): string[] {
   const needs = [
     ['NOTIFY_WEBHOOK_SECRET', 'NOTIFY_WEBHOOK_URL', 'so that the receiver can check who sent it'],
     ['NOTIFY_WEBHOOK_URL', 'NOTIFY_WEBHOOK_SECRET', 'so that there is somebody to send to'],
@@ -35,7 +25,7 @@ function halfChannelsIn(given: Settings): string[] {
     .map(([needed, by, why]) => `${needed}: expected beside ${by}, ${why}, got none`);
 }
 
-function breakerProblemsIn(given: Settings): string[] {
+function breakerProblemsIn(given: EngineSettings): string[] {
   return [
     ...(given.BREAKER_FAILURES > given.BREAKER_SAMPLE
       ? [`BREAKER_SAMPLE: expected at least BREAKER_FAILURES, ${given.BREAKER_FAILURES}, got ${given.BREAKER_SAMPLE}`]
@@ -48,7 +38,7 @@ function breakerProblemsIn(given: Settings): string[] {
   ];
 }
 
-function sharedPortsIn(given: Settings): string[] {
+function sharedPortsIn(given: EngineSettings): string[] {
   const names = [
     'PORT' as const,
     ...(given.METRICS_PORT ? (['METRICS_PORT'] as const) : []),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PIPELINES } from '../domains/tables.js';
 import { beatsText, spansText, spanText, whole } from './values.js';
 
-/** Every pipeline's thresholds can be set: `CANARY_SWEEP_EVERY`, `VECTOR_INGEST_SWEEP_EVERY` and so on. */
+/** Every pipeline's thresholds can be set, by variables with its name in front: `<PIPELINE>_SWEEP_EVERY` and so on. */
 export const PIPELINE_NAMES = Object.keys(PIPELINES);
 
 export function prefixOf(pipeline: string): string {
@@ -18,11 +18,12 @@ export const overlay = z.object({
   RESCUE_BACKOFF: spansText.optional(),
   RESCUE_FORGOTTEN_AFTER: spanText.optional(),
   RESCUE_OLDEST: spanText.optional(),
+  MAX_LIVE_PER_OWNER: whole(1, 1_000_000).optional(),
 });
 
 export type PipelineOverlay = ReturnType<typeof overlayOf>;
 
-/** What is not set is undefined, and the pipeline's table holds. */
+/** A setting that is not set is undefined, and the pipeline's table holds. */
 export function overlayOf(given: z.output<typeof overlay>) {
   return {
     sweep: { every: given.SWEEP_EVERY, staleAfter: given.STALE_AFTER, stuckAfter: given.STUCK_AFTER },
@@ -33,10 +34,11 @@ export function overlayOf(given: z.output<typeof overlay>) {
       budgetResetAfter: given.RESCUE_FORGOTTEN_AFTER,
       oldestRescued: given.RESCUE_OLDEST,
     },
+    livePerOwner: given.MAX_LIVE_PER_OWNER,
   };
 }
 
-/** Its variables among all that are given, by the names that every pipeline's have. */
+/** The variables of one pipeline, without the pipeline's prefix. */
 export function withoutPrefix(
   pipeline: string,
   given: Readonly<Record<string, string | undefined>>,

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { isMailAddress } from '../core/mail-address.js';
-import { backgroundSettings } from '../domains/submission/config/job-settings.js';
-import { submissionSettings } from '../domains/submission/config/submission-settings.js';
 import {
   keptText,
   mailAddresses,
@@ -16,7 +14,8 @@ import {
   whole,
 } from './values.js';
 
-export const settings = z.object({
+/** The engine's own variables; `config.ts` adds those of the domains. */
+export const engineSettings = z.object({
   NODE_ENV: oneOf('development', 'production', 'test').default('development'),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
   DATA_DIR: z.string().default('.unstuck'),
@@ -57,9 +56,9 @@ export const settings = z.object({
   WORKER_NAME: z.string().optional(),
   // Stages mostly wait for others; a hundred keep a process busy and its memory below a gigabyte.
   WORKER_MAX_ACTIVITIES: whole(1, 10_000).default(100),
-  // A worker whose session lock was cut takes it again within milliseconds; one that is dead should be missed at once.
+  // A worker whose session lock was cut takes it again within milliseconds. A dead worker should be missed at once.
   WORKER_GONE_MS: whole(100, 60_000).default(250),
-  // Ids of schedules that are not to run, whatever the code says.
+  // Ids of schedules that must not run, even if the code declares them.
   SCHEDULES_OFF: z.string().default(''),
   RETENTION_AT: text('a time of day in UTC such as 04:00', (value) => /^([01]\d|2[0-3]):[0-5]\d$/.test(value)).default(
     '04:00',
@@ -70,14 +69,11 @@ export const settings = z.object({
   JOB_EXECUTIONS_KEPT: keptText.default('30d'),
   NOTIFICATIONS_KEPT: keptText.default('30d'),
   RECEIPTS_KEPT: keptText.default('90d'),
-  // Long enough to look up after a weekend who it was.
+  // Long enough to look up a worker after a weekend.
   WORKERS_KEPT: keptText.default('7d'),
-  // As long as receipts: a verdict that is questioned can be looked into for a quarter of a year.
-  SKILL_CONTENTS_KEPT: keptText.default('90d'),
-  DISCOVERED_PACKAGES_KEPT: keptText.default('90d'),
-  // What a stage or a request in flight gets to end by itself; container platforms send SIGKILL after 10 to 30 s.
+  // A stage or a request in flight gets this long to end by itself. Container platforms send SIGKILL after 10 to 30 s.
   SHUTDOWN_GRACE_MS: whole(0, 600_000).default(10_000),
-  // Where nothing stands in front of the API, nobody is served better by waiting.
+  // Without a load balancer in front of the API, waiting serves no caller better.
   SHUTDOWN_DRAIN_MS: whole(0, 600_000).default(0),
 
   NOTIFY_WEBHOOK_URL: webUrl.optional(),
@@ -93,9 +89,6 @@ export const settings = z.object({
   NOTIFY_TRIES: whole(1, 100).default(20),
   NOTIFY_FIRST_WAIT: spanText.default('5s'),
 
-  ...submissionSettings,
-  ...backgroundSettings,
-
   BREAKER_SHARE: whole(1, 100).default(50),
   BREAKER_FAILURES: whole(2, 10_000).default(5),
   // Half of fifty is no accident where a fifth fails anyway (one in half a million), and few tries to lose.
@@ -108,20 +101,18 @@ export const settings = z.object({
   BREAKER_RELEASE_MAX_PER_SECOND: whole(1, 10_000).default(20),
 });
 
-export type Settings = z.output<typeof settings>;
+export type EngineSettings = z.output<typeof engineSettings>;
 
 /** Their values are never printed. */
-export const SECRETS = new Set([
+export const ENGINE_SECRETS = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'TEMPORAL_API_KEY',
   'JWT_SECRET',
   'STATUS_LINK_SECRET',
-  // Whoever knows the address of an incoming webhook may post to it.
+  // Everybody who knows the address of an incoming webhook may post to it.
   'NOTIFY_WEBHOOK_URL',
   'NOTIFY_WEBHOOK_SECRET',
   'SLACK_WEBHOOK_URL',
   'SMTP_URL',
-  'JUDGE_API_KEY',
-  'GITHUB_TOKEN',
-]);
+];

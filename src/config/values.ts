@@ -33,7 +33,7 @@ export const postgresUrl = url(
 
 export const webUrl = url('a URL that starts with https:// or http://', 'https:', 'http:');
 
-/** What the Standard Webhooks libraries take: 24 to 64 bytes, as the standard asks for. */
+/** A secret that the Standard Webhooks libraries take: 24 to 64 bytes, as the standard asks for. */
 export const webhookSecret = text('whsec_ and the base64 of 24 to 64 random bytes', (value) => {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1] ?? '';
   const bytes = Buffer.from(encoded, 'base64');
@@ -56,7 +56,7 @@ export const intervalText = text(
   (value) => isSpan(value) && msOf(value) >= 10_000,
 ).transform((value) => value as Span);
 
-/** An hour at least: less would delete what is still being added to. */
+/** An hour at least, because a shorter span would delete rows that are still being added to. */
 export const keptText = text(
   'a span of time of at least an hour such as 48h or 30d',
   (value) => isSpan(value) && msOf(value) >= 3_600_000,

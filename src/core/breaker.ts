@@ -6,64 +6,65 @@ export interface BreakerSettings {
   share: number;
   /** … and at least so many of them failed with one class … */
   failures: number;
-  /** … among the last so many. Taken of the whole window, an hour's good work would outvote the first minutes of an outage. */
+  /** … among the last so many attempts. Counted over the whole window, an hour's good work would outvote the first
+   *  minutes of an outage. */
   sample: number;
-  /** Older attempts say nothing. */
+  /** Older attempts are not counted. */
   window: Span;
-  /** First item let through, and the longest wait between two while they fail. */
+  /** The wait before the first item is let through, and the longest wait between two items while they fail. */
   probeAfter: Span;
   probeMax: Span;
-  /** How many items a second are released at first, and the pace at which it closes. */
+  /** How many items a second are released at first, and the pace at which the breaker closes. */
   releasePerSecond: number;
   releaseMaxPerSecond: number;
 }
 
-/** Ended attempts at one stage, the latest: done or failed. Crashes are no errors and are left out. */
+/** The latest ended attempts at one stage, done or failed. Crashes are left out, because they are not errors. */
 export interface Sample {
   attempts: number;
-  /** With the class in question. */
+  /** Attempts that failed with the class in question. */
   failures: number;
-  /** Tasks that these failures were of. */
+  /** The number of tasks behind these failures. */
   failedTasks: number;
 }
 
 /** Times are measured from now, by the clock of the database. */
 export interface Breaker {
   state: 'open' | 'releasing';
-  /** When the next item may pass; negative: that moment has come. */
+  /** When the next item may pass; negative: it may pass now. */
   dueInMs: number;
-  /** One was let through and has not said how it went. */
+  /** An item was let through, and its attempt has not ended yet. */
   probing: boolean;
   probeEveryMs: number;
   perSecond: number;
   successes: number;
-  /** Who was let through in an earlier round says nothing of this one. */
+  /** The result of an item that was let through in an earlier round does not count in this round. */
   round: number;
-  /** Items it holds, roughly. */
+  /** Items that it holds, roughly. */
   waiting: number;
 }
 
-/** What a breaker becomes. `nextPassInMs` is from now; null: as it was. */
+/** The breaker's next state. `nextPassInMs` is counted from now; null: unchanged. */
 export type Change = Omit<Breaker, 'dueInMs' | 'waiting'> & { nextPassInMs: number | null };
 
-/** What is wrong with an item itself is no storm: holding back its neighbours would not mend it. Every other class can come
- *  from something that many items need; UNKNOWN too, for a bad deployment fails in ways nobody has classed. */
+/** A fault of the item itself is no storm: holding back other items would not mend it. Every other class can come from
+ *  something that many items need; UNKNOWN too, because a bad deployment fails in ways that nobody has classed. */
 const NEVER_OPENS: readonly ErrorClass[] = ['BAD_INPUT'];
 
-/** One task that fails again and again is its own fault, however often it does. */
+/** A single task that fails again and again, however often, is at fault itself. */
 const MIN_TASKS = 2;
 
-/** While one is being tried the others ask again soon: should it succeed, they are wanted. */
+/** While one item is being tried, the others ask again soon, because its success releases them. */
 const PROBING_HOLD_MS = 2_000;
 
-/** Items that wait for the same moment come within this part of the wait after it, not all at once. */
+/** Items that wait for the same moment come spread over this share of the wait after it, not all at once. */
 const SPREAD = 0.2;
 const MIN_SPREAD_MS = 1_000;
 
-/** For so long nobody has come for a free place: nobody waits any more. */
+/** A free place that no item takes for this long shows that no item waits any more. */
 const QUIET_MS = 30_000;
 
-/** `ownFaults`: classes that are the item's own doing in the stage it failed in. */
+/** `ownFaults`: classes that are the item's own fault in the stage in which it failed. */
 export function canOpen(errorClass: ErrorClass, ownFaults: readonly ErrorClass[] = []): boolean {
   return ![...NEVER_OPENS, ...ownFaults].includes(errorClass);
 }
@@ -73,15 +74,15 @@ export function opensBreaker(settings: BreakerSettings, sample: Sample): boolean
   return failures >= settings.failures && failures >= settings.share * attempts && failedTasks >= MIN_TASKS;
 }
 
-export function openedBreaker(settings: BreakerSettings, round: number): Change {
+export function openingChange(settings: BreakerSettings, round: number): Change {
   const probeEveryMs = msOf(settings.probeAfter);
   return { state: 'open', nextPassInMs: probeEveryMs, probing: false, probeEveryMs, perSecond: 0, successes: 0, round };
 }
 
 export type PassDecision = { is: 'hold'; forMs: number } | { is: 'pass'; change: Change };
 
-/** Whether a claim may pass. `random` is from 0 to 1. While open, time alone doubles the wait: a probe that fails and one
- *  that is never heard of again are the same. */
+/** Whether a claim may pass. `random` is from 0 to 1. While the breaker is open, every pass doubles the wait, so that a
+ *  probe that never reports back counts like a probe that fails. */
 export function passDecision(breaker: Breaker, settings: BreakerSettings, random: number): PassDecision {
   if (breaker.dueInMs > 0) return { is: 'hold', forMs: holdMs(breaker, settings, random) };
   if (breaker.state === 'open') {
@@ -89,7 +90,7 @@ export function passDecision(breaker: Breaker, settings: BreakerSettings, random
     return { is: 'pass', change: { ...changeOf(breaker), probing: true, probeEveryMs, nextPassInMs: probeEveryMs } };
   }
   const everyMs = 1_000 / breaker.perSecond;
-  // A place that was free for a moment is not lost, or the pace would never be reached; but only one is kept.
+  // One place that was free for a moment is kept, or the pace would never be reached; more than one is not.
   const nextPassInMs = everyMs + Math.max(breaker.dueInMs, -everyMs);
   return { is: 'pass', change: { ...changeOf(breaker), nextPassInMs } };
 }
@@ -102,14 +103,15 @@ export function holdMs(breaker: Breaker, settings: BreakerSettings, random: numb
   return Math.ceil(Math.min(dueInMs, PROBING_HOLD_MS) + spread * (0.5 + random));
 }
 
-/** Wide enough that no more of the waiting come back in a second than are released at the fastest pace. So the load of asking
- *  is bounded however many wait, and at that pace the breaker holds nobody back any more: it may close. */
+/** Wide enough that no more waiting items come back in a second than are released at the fastest pace. So the load of
+ *  asking is bounded, however many items wait. At that pace the breaker holds no item back any more, so it may
+ *  close. */
 function spreadMs({ state, probing, probeEveryMs, waiting }: Breaker, settings: BreakerSettings): number {
   const ofWait = state === 'open' && !probing ? SPREAD * probeEveryMs : 0;
   return Math.max(MIN_SPREAD_MS, ofWait, (1_000 * waiting) / settings.releaseMaxPerSecond);
 }
 
-/** After the success of one that was let through in this round. */
+/** The change after the success of an item that was let through in this round. */
 export function afterSuccess(breaker: Breaker, settings: BreakerSettings): Change | 'close' {
   if (breaker.state === 'open') {
     const perSecond = settings.releasePerSecond;
@@ -125,25 +127,26 @@ export function afterSuccess(breaker: Breaker, settings: BreakerSettings): Chang
     };
   }
   const successes = breaker.successes + 1;
-  // All that a second at this pace releases.
+  // One second at this pace releases as many items.
   if (successes < breaker.perSecond) return { ...changeOf(breaker), successes };
   const perSecond = 2 * breaker.perSecond;
   if (perSecond > settings.releaseMaxPerSecond) return 'close';
   return { ...changeOf(breaker), perSecond, successes: 0 };
 }
 
-/** After a failure of one that was let through in this round. Of its class: an open one knows that its probe has failed, a
- *  releasing one opens again. Of another class it proves nothing, and the place is the next one's. */
+/** The change after the failure of an item that was let through in this round. If the failure is of the breaker's
+ *  class, the probe of an open breaker has failed, and a releasing breaker opens again. A failure of another class
+ *  proves nothing, and the next item gets the place. */
 export function afterFailure(breaker: Breaker, settings: BreakerSettings, isOfClass: boolean): Change | null {
   if (breaker.state === 'open') {
     const tried = { ...changeOf(breaker), probing: false };
     const probeEveryMs = Math.max(msOf(settings.probeAfter), breaker.probeEveryMs / 2);
     return isOfClass ? tried : { ...tried, probeEveryMs, nextPassInMs: 0 };
   }
-  return isOfClass ? openedBreaker(settings, breaker.round + 1) : null;
+  return isOfClass ? openingChange(settings, breaker.round + 1) : null;
 }
 
-/** Whether nobody has come for a free place for so long that nobody can be waiting. */
+/** Whether a place has been free for so long that no item can be waiting. */
 export function isQuiet(breaker: Breaker, settings: BreakerSettings): boolean {
   return breaker.state === 'releasing' && -breaker.dueInMs > Math.max(QUIET_MS, 2 * spreadMs(breaker, settings));
 }

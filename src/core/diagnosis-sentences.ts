@@ -1,10 +1,10 @@
 import type { Diagnosis, Hold, ItemFacts, RunningTask, WaitingTask } from './diagnosis.js';
 import type { RestReason } from './pipeline.js';
-import type { Verdict } from './rescue-budget.js';
+import type { SweepVerdict } from './rescue-budget.js';
 
-/** One function per reason: its sentence, filled with facts, the evidence, and what comes next. */
+/** One function per reason: it fills the sentence with facts, adds the evidence, and says what comes next. */
 
-export function finished(item: ItemFacts, endedAt: Date, now: Date): Diagnosis {
+export function sayFinished(item: ItemFacts, endedAt: Date, now: Date): Diagnosis {
   const why = item.endReason ? `, reason ${item.endReason}` : '';
   return {
     reason: 'finished',
@@ -15,7 +15,7 @@ export function finished(item: ItemFacts, endedAt: Date, now: Date): Diagnosis {
   };
 }
 
-export function parked(item: ItemFacts, parkedAt: Date, now: Date): Diagnosis {
+export function sayParked(item: ItemFacts, parkedAt: Date, now: Date): Diagnosis {
   return {
     reason: 'parked',
     sentence: `It was parked ${ageOf(parkedAt, now)} ago: ${item.parkedWhy ?? NO_REASON}.`,
@@ -25,7 +25,7 @@ export function parked(item: ItemFacts, parkedAt: Date, now: Date): Diagnosis {
   };
 }
 
-export function paused(who: string, until: Date | 'infinity', why: string | null): Diagnosis {
+export function sayPaused(who: string, until: Date | 'infinity', why: string | null): Diagnosis {
   const end = endOf(until);
   return {
     reason: 'paused',
@@ -36,7 +36,7 @@ export function paused(who: string, until: Date | 'infinity', why: string | null
   };
 }
 
-export function awaitingDecision(item: ItemFacts, who: string, outcomes: string[]): Diagnosis {
+export function sayAwaitingDecision(item: ItemFacts, who: string, outcomes: string[]): Diagnosis {
   return {
     reason: 'awaiting_decision',
     sentence: `It waits in ${item.state} for a decision of ${who === 'owner' ? 'the owner' : 'a reviewer or an admin'}.`,
@@ -52,11 +52,11 @@ const REST_WORDS = {
   not_due: { sentence: 'Nothing is to be done for it yet.', nextAction: 'It is picked when it is due.' },
 } as const satisfies Record<RestReason, { sentence: string; nextAction: string }>;
 
-export function resting(item: ItemFacts, reason: RestReason): Diagnosis {
+export function sayResting(item: ItemFacts, reason: RestReason): Diagnosis {
   return { reason, ...REST_WORDS[reason], evidence: { state: item.state }, nextAt: null };
 }
 
-export function startNotDue(item: ItemFacts, startAfter: Date): Diagnosis {
+export function sayStartNotDue(item: ItemFacts, startAfter: Date): Diagnosis {
   return {
     reason: 'not_due',
     sentence: `Its run starts at ${startAfter.toISOString()} at the latest.`,
@@ -66,7 +66,7 @@ export function startNotDue(item: ItemFacts, startAfter: Date): Diagnosis {
   };
 }
 
-export function startLost(item: ItemFacts, now: Date): Diagnosis {
+export function sayStartLost(item: ItemFacts, now: Date): Diagnosis {
   const tries =
     item.startTries === 0 ? 'was not tried by the dispatcher yet' : `was tried ${count(item.startTries, 'time')}`;
   return {
@@ -79,7 +79,7 @@ export function startLost(item: ItemFacts, now: Date): Diagnosis {
 }
 
 interface Sweeping {
-  verdict: Verdict;
+  verdict: SweepVerdict;
   unswept: string | undefined;
 }
 
@@ -88,7 +88,7 @@ interface ClosedRun extends Sweeping {
   closedAs: string | undefined;
 }
 
-export function workflowClosed(item: ItemFacts, { now, closedAs, ...sweeping }: ClosedRun): Diagnosis {
+export function sayWorkflowClosed(item: ItemFacts, { now, closedAs, ...sweeping }: ClosedRun): Diagnosis {
   return {
     reason: 'workflow_closed',
     sentence: closedSentence(item, now, closedAs),
@@ -111,15 +111,15 @@ const VERDICTS = {
   rescue: 'rescues it',
   exhaust: 'ends it, for its rescues are spent',
   park: 'parks it, for it is too old to be driven on unasked',
-} as const satisfies Record<Verdict, string>;
+} as const satisfies Record<SweepVerdict, string>;
 
-/** A sweep that somebody has stopped does nothing by itself. */
+/** The sentence says so when the pipeline's sweep is stopped, because then nothing happens by itself. */
 function actionOf(sweep: string, { verdict, unswept }: Sweeping): string {
   const done = `${sweep} ${VERDICTS[verdict]}`;
   return unswept === undefined ? `${done}.` : `${done}, but ${unswept}: a person must resume it, or retry the item.`;
 }
 
-export function rescueWait(item: ItemFacts, nextRescueAfter: Date, sweeping: Sweeping): Diagnosis {
+export function sayRescueWait(item: ItemFacts, nextRescueAfter: Date, sweeping: Sweeping): Diagnosis {
   return {
     reason: 'rescue_wait',
     sentence: `Its run ended after ${count(item.rescues, 'rescue')}; nothing is done before ${nextRescueAfter.toISOString()}.`,
@@ -129,7 +129,7 @@ export function rescueWait(item: ItemFacts, nextRescueAfter: Date, sweeping: Swe
   };
 }
 
-export function wedged(item: ItemFacts, failure: string): Diagnosis {
+export function sayWedged(item: ItemFacts, failure: string): Diagnosis {
   return {
     reason: 'wedged',
     sentence: `Its run fails again and again before it can do anything: ${failure}.`,
@@ -139,37 +139,37 @@ export function wedged(item: ItemFacts, failure: string): Diagnosis {
   };
 }
 
-export function running(task: RunningTask, now: Date): Diagnosis {
+export function sayRunning(task: RunningTask, now: Date): Diagnosis {
   return {
     reason: 'running',
-    sentence: `${whoRuns(task)}; its last sign of life was ${ageOf(task.beatAt, now)} ago.`,
+    sentence: `${runnerSentence(task)}; its last sign of life was ${ageOf(task.beatAt, now)} ago.`,
     evidence: attemptEvidence(task),
     nextAction: 'None is needed.',
     nextAt: null,
   };
 }
 
-export function silentWorker(task: RunningTask, silentFrom: Date, now: Date): Diagnosis {
+export function saySilentWorker(task: RunningTask, silentFrom: Date, now: Date): Diagnosis {
   return {
     reason: 'silent_worker',
-    sentence: `${whoRuns(task)} and has given no sign of life for ${ageOf(task.beatAt, now)}.`,
+    sentence: `${runnerSentence(task)} and has given no sign of life for ${ageOf(task.beatAt, now)}.`,
     evidence: attemptEvidence(task),
     nextAction: 'Temporal gives it to another worker.',
     nextAt: silentFrom,
   };
 }
 
-export function workerDied(task: RunningTask, goneAt: Date, now: Date): Diagnosis {
+export function sayWorkerDied(task: RunningTask, goneAt: Date, now: Date): Diagnosis {
   return {
     reason: 'worker_died',
-    sentence: `${task.worker ?? 'Its worker'} died ${ageOf(goneAt, now)} ago while it ran ${nameOf(task)}, attempt ${String(task.attempt)}.`,
+    sentence: `${task.worker ?? 'Its worker'} died ${ageOf(goneAt, now)} ago while it ran ${nameOf(task)}, attempt ${task.attempt}.`,
     evidence: { ...attemptEvidence(task), goneAt: goneAt.toISOString() },
     nextAction: 'Another worker takes it over.',
     nextAt: null,
   };
 }
 
-export function breakerOpen(item: ItemFacts, hold: Hold): Diagnosis {
+export function sayBreakerOpen(item: ItemFacts, hold: Hold): Diagnosis {
   const end = endOf(hold.until);
   return {
     reason: 'breaker_open',
@@ -180,7 +180,7 @@ export function breakerOpen(item: ItemFacts, hold: Hold): Diagnosis {
   };
 }
 
-export function suspectWait(task: WaitingTask): Diagnosis {
+export function saySuspectWait(task: WaitingTask): Diagnosis {
   return {
     reason: 'suspect_wait',
     sentence: `${nameOf(task)} was running when ${count(task.crashes, 'worker')} died; it waits for one that runs no other suspect.`,
@@ -190,7 +190,7 @@ export function suspectWait(task: WaitingTask): Diagnosis {
   };
 }
 
-export function retrying(
+export function sayRetrying(
   task: WaitingTask,
   error: { class: string; message: string },
   retryAt: Date,
@@ -199,14 +199,14 @@ export function retrying(
   const when = retryAt > now ? `is due in ${ageOf(now, retryAt)}` : `has been due for ${ageOf(retryAt, now)}`;
   return {
     reason: 'retrying',
-    sentence: `${nameOf(task)} failed on attempt ${String(task.attempt)} with ${error.class} (${error.message}); the next try ${when}.`,
+    sentence: `${nameOf(task)} failed on attempt ${task.attempt} with ${error.class} (${error.message}); the next try ${when}.`,
     evidence: { stage: task.stage, unit: task.unit, attempt: task.attempt, class: error.class, message: error.message },
     nextAction: 'It is tried again.',
     nextAt: retryAt,
   };
 }
 
-export function engineUnreachable(item: ItemFacts, now: Date): Diagnosis {
+export function sayEngineUnreachable(item: ItemFacts, now: Date): Diagnosis {
   const unknown = item.started ? 'nobody knows what its run does' : 'nobody knows whether it was started';
   return {
     reason: 'engine_unreachable',
@@ -217,7 +217,7 @@ export function engineUnreachable(item: ItemFacts, now: Date): Diagnosis {
   };
 }
 
-export function noWorker(item: ItemFacts, now: Date): Diagnosis {
+export function sayNoWorker(item: ItemFacts, now: Date): Diagnosis {
   return {
     reason: 'no_worker',
     sentence: `No worker of ${item.pipeline} asks for work; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
@@ -234,7 +234,7 @@ interface QueueFacts {
   backlog: number | null | undefined;
 }
 
-export function backlog(item: ItemFacts, { now, engine, pollers, backlog: waiting }: QueueFacts): Diagnosis {
+export function sayBacklog(item: ItemFacts, { now, engine, pollers, backlog: waiting }: QueueFacts): Diagnosis {
   const doubt = engine === 'alive' ? 'its run is alive' : 'whether its run is alive was not asked';
   const queue =
     waiting == null || pollers === undefined ? '' : `; ${count(waiting, 'task')} for ${count(pollers, 'worker')}`;
@@ -256,8 +256,8 @@ function endOf(until: Date | 'infinity'): Date | null {
   return until === 'infinity' ? null : until;
 }
 
-function whoRuns(task: RunningTask): string {
-  return `${task.worker ?? 'A worker'} runs ${nameOf(task)}, attempt ${String(task.attempt)}`;
+function runnerSentence(task: RunningTask): string {
+  return `${task.worker ?? 'A worker'} runs ${nameOf(task)}, attempt ${task.attempt}`;
 }
 
 function attemptEvidence(task: RunningTask): Diagnosis['evidence'] {
@@ -270,7 +270,7 @@ function nameOf({ stage, unit }: { stage: string; unit: string }): string {
 }
 
 function count(n: number, word: string): string {
-  return `${String(n)} ${word}${n === 1 ? '' : 's'}`;
+  return `${n} ${word}${n === 1 ? '' : 's'}`;
 }
 
 const AGE_UNITS = [
@@ -280,9 +280,9 @@ const AGE_UNITS = [
   { unit: 's', ms: 1_000 },
 ] as const;
 
-/** In the largest unit that fits at least twice, so that 90 s are not "1 min". */
+/** The age in the largest unit that fits at least twice, so that 90 s do not become "1 min". */
 function ageOf(from: Date, to: Date): string {
   const ms = Math.max(0, to.getTime() - from.getTime());
   const fits = AGE_UNITS.find((each) => ms >= 2 * each.ms);
-  return fits ? `${String(Math.floor(ms / fits.ms))} ${fits.unit}` : `${(ms / 1_000).toFixed(1)} s`;
+  return fits ? `${Math.floor(ms / fits.ms)} ${fits.unit}` : `${(ms / 1_000).toFixed(1)} s`;
 }

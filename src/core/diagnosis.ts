@@ -1,11 +1,10 @@
+import { beatsMsOf } from './attempt-life.js';
 import * as say from './diagnosis-sentences.js';
-import { isAwaits, isRests, stagesIn } from './machine.js';
+import { isAwaits, isRests } from './machine.js';
 import type { Pipeline } from './pipeline.js';
-import { type Verdict, verdictOf } from './rescue-budget.js';
-import { msOf } from './span.js';
-import { DEFAULT_BEATS } from './step.js';
+import { type SweepVerdict, sweepVerdict } from './rescue-budget.js';
 
-/** Why an item is where it is. One list, used by the API, the sweep, metrics and the console. */
+/** Why an item is in its state. The API, the sweep, metrics and the console all use this list. */
 export const REASONS = [
   'running',
   'start_lost',
@@ -35,13 +34,13 @@ export interface Diagnosis {
   reason: Reason;
   sentence: string;
   evidence: Evidence;
-  /** What happens by itself, or what a person must do. */
+  /** Says which step comes by itself, or which step a person must take. */
   nextAction: string;
-  /** When it happens; null: not known, or up to a person. */
+  /** When that step comes; null: not known, or up to a person. */
   nextAt: Date | null;
 }
 
-/** The columns of an item that tell why it does not move. */
+/** The columns of an item's row that tell why the item does not move. */
 export interface ItemFacts {
   pipeline: string;
   state: string;
@@ -49,7 +48,7 @@ export interface ItemFacts {
   started: boolean;
   startAfter: Date | null;
   startTries: number;
-  /** When the engine took the start, if the dispatcher had to ask for it. */
+  /** When the engine accepted the start, if the dispatcher had to ask for it. */
   acceptedAt: Date | null;
   runEndedAt: Date | null;
   rescues: number;
@@ -70,7 +69,7 @@ export interface RunningTask {
   worker: string | null;
   startedAt: Date;
   beatAt: Date;
-  /** When its worker was seen to be gone, if it was. */
+  /** When a watcher saw that the worker was gone; null: no watcher did. */
   workerGoneAt: Date | null;
 }
 
@@ -79,7 +78,7 @@ export interface WaitingTask {
   unit: string;
   attempt: number;
   crashes: number;
-  /** It has brought down workers and waits for one that runs no other suspect. */
+  /** The task has brought down workers and waits for a worker that runs no other suspect. */
   isSuspect: boolean;
   retryAt: Date | null;
   error: { class: string; message: string } | null;
@@ -94,7 +93,7 @@ export interface Hold {
 }
 
 export interface Facts {
-  /** By the database's clock, as every other time here. */
+  /** By the database's clock, like every other time here. */
   now: Date;
   item: ItemFacts;
   /** Undefined: this version of the program does not know the item's pipeline. */
@@ -104,17 +103,18 @@ export interface Facts {
   /** The waiting task that is due first. */
   waiting: WaitingTask | null;
   hold: Hold | null;
-  /** What Temporal says of the run; without it, it was not asked. */
+  /** Temporal's answer about the run; undefined: Temporal was not asked. */
   engine?: 'alive' | 'gone' | 'unknown';
-  /** How a run that is gone ended; `never_existed`: Temporal has never heard of it, or no longer knows. */
+  /** How the run ended, if it is gone; `never_existed`: Temporal has never heard of the run, or has forgotten it. */
   closedAs?: string;
-  /** The failure a live run fails on again and again. */
+  /** The failure that a live run meets again and again. */
   wedgedBy?: string;
   /** Living workers that ask the pipeline's task queue for work. */
   pollers?: number;
-  /** Tasks of all items that wait in that queue; null: not known. */
+  /** Tasks of all items that wait in that task queue; null: not known. */
   backlog?: number | null;
-  /** Why the pipeline is not swept, where it was asked and somebody has stopped that: `sweep-canary is paused`. */
+  /** Why the pipeline is not swept, for example because its schedule is paused; undefined: it is swept, or nobody
+   *  asked. */
   unswept?: string;
 }
 
@@ -123,104 +123,108 @@ export function lastSignOf({ item, running }: Pick<Facts, 'item' | 'running'>): 
   return running && running.beatAt > item.beatAt ? running.beatAt : item.beatAt;
 }
 
-/** Temporal lost a run that the row saw begin and never saw end: nothing the item did. */
+/** Whether Temporal lost the run: the row saw it begin and never saw it end. That is not the item's fault. */
 export function isLostByEngine({ item, closedAs }: Pick<Facts, 'item' | 'closedAs'>): boolean {
   return item.started && item.runEndedAt === null && closedAs === 'never_existed';
 }
 
-/** Whether its pipeline keeps it from going on at this moment. A breaker whose next place is free holds nobody: a run that is
- *  gone can't come for the place, and left alone nobody would ever try. */
+/** Whether a hold of its pipeline stops the item at this moment. A breaker whose next place is free does not hold an
+ *  item whose run is gone: without a new run, no claim of the item would ever come for that place. */
 export function isHeld({ hold, now }: Pick<Facts, 'hold' | 'now'>): boolean {
   return hold !== null && (hold.kind === 'pause' || hold.until === 'infinity' || hold.until > now);
 }
 
-/** Names the first thing that keeps the item where it is. What a person or the clock must end comes before what only a
- *  worker can, and what the row knows before what Temporal must be asked for. */
+/** Names the first cause that keeps the item in its state. Causes that a person or the clock ends come before causes
+ *  that only a worker ends. Causes that the row shows come before causes for which Temporal must be asked. */
 export function diagnose(facts: Facts): Diagnosis {
-  return ofRest(facts) ?? ofStart(facts) ?? ofRun(facts) ?? ofWork(facts) ?? ofHold(facts) ?? ofQueue(facts);
+  return (
+    diagnoseRest(facts) ??
+    diagnoseStart(facts) ??
+    diagnoseRun(facts) ??
+    diagnoseWork(facts) ??
+    diagnoseHold(facts) ??
+    diagnoseQueue(facts)
+  );
 }
 
-function ofRest({ item, now, pipeline }: Facts): Diagnosis | null {
+function diagnoseRest({ item, now, pipeline }: Facts): Diagnosis | null {
   const row = pipeline?.states[item.state];
-  if (item.endedAt) return say.finished(item, item.endedAt, now);
-  if (item.parkedAt) return say.parked(item, item.parkedAt, now);
+  if (item.endedAt) return say.sayFinished(item, item.endedAt, now);
+  if (item.parkedAt) return say.sayParked(item, item.parkedAt, now);
   if (item.pausedUntil === 'infinity' || isAhead(item.pausedUntil, now)) {
-    return say.paused('It', item.pausedUntil, item.pauseReason);
+    return say.sayPaused('It', item.pausedUntil, item.pauseReason);
   }
-  if (row && isAwaits(row)) return say.awaitingDecision(item, row.awaits, Object.keys(row.then));
-  if (row && isRests(row) && !item.started && item.startAfter === null) return say.resting(item, row.rests);
+  if (row && isAwaits(row)) return say.sayAwaitingDecision(item, row.awaits, Object.keys(row.then));
+  if (row && isRests(row) && !item.started && item.startAfter === null) return say.sayResting(item, row.rests);
   return null;
 }
 
-function ofStart(facts: Facts): Diagnosis | null {
+function diagnoseStart(facts: Facts): Diagnosis | null {
   const { item, now, engine, wedgedBy } = facts;
   if (item.started || wasClosed(facts)) return null;
-  if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
-  const held = ofPipelineHold(facts);
+  if (wedgedBy !== undefined) return say.sayWedged(item, wedgedBy);
+  const held = diagnosePipelineHold(facts);
   if (held) return held;
-  if (engine === 'alive' || (engine === undefined && item.acceptedAt)) return ofQueue(facts);
+  if (engine === 'alive' || (engine === undefined && item.acceptedAt)) return diagnoseQueue(facts);
   const wasTried = item.startTries > 0 || item.acceptedAt !== null;
-  if (!wasTried && isAhead(item.startAfter, now)) return say.startNotDue(item, item.startAfter);
-  return engine === 'unknown' ? say.engineUnreachable(item, now) : say.startLost(item, now);
+  if (!wasTried && isAhead(item.startAfter, now)) return say.sayStartNotDue(item, item.startAfter);
+  return engine === 'unknown' ? say.sayEngineUnreachable(item, now) : say.sayStartLost(item, now);
 }
 
-/** A run that closed before it took its first step can't be started again under its id: it needs a rescue. */
+/** Whether the run closed before its first step. It can't be started again under its id, so the item needs a rescue. */
 function wasClosed({ engine, closedAs }: Facts): boolean {
   return engine === 'gone' && closedAs !== undefined && closedAs !== 'never_existed';
 }
 
-function ofRun(facts: Facts): Diagnosis | null {
+function diagnoseRun(facts: Facts): Diagnosis | null {
   const { item, now, engine, wedgedBy, closedAs, unswept } = facts;
-  if (wedgedBy !== undefined) return say.wedged(item, wedgedBy);
+  if (wedgedBy !== undefined) return say.sayWedged(item, wedgedBy);
   if (!item.runEndedAt && engine !== 'gone') return null;
-  const held = isHeld(facts) ? ofPipelineHold(facts) : null;
+  const held = isHeld(facts) ? diagnosePipelineHold(facts) : null;
   if (held) return held;
-  // A new run could do nothing, and would cost the item a rescue.
-  if (facts.pollers === 0) return say.noWorker(item, now);
+  // Without a worker a new run could do nothing, and would cost the item a rescue.
+  if (facts.pollers === 0) return say.sayNoWorker(item, now);
   const verdict = verdictAt(facts, now);
   return isAhead(item.nextRescueAfter, now)
-    ? say.rescueWait(item, item.nextRescueAfter, { verdict: verdictAt(facts, item.nextRescueAfter), unswept })
-    : say.workflowClosed(item, { now, closedAs, verdict, unswept });
+    ? say.sayRescueWait(item, item.nextRescueAfter, { verdict: verdictAt(facts, item.nextRescueAfter), unswept })
+    : say.sayWorkflowClosed(item, { now, closedAs, verdict, unswept });
 }
 
-/** What the sweep will do at that time, should nothing change before. */
-function verdictAt(facts: Facts, now: Date): Verdict {
+/** The sweep's verdict at that time, if nothing changes before. */
+function verdictAt(facts: Facts, now: Date): SweepVerdict {
   if (!facts.pipeline) return 'rescue';
-  return verdictOf(facts.pipeline, facts.item, { now, lastSignAt: lastSignOf(facts), isFree: isLostByEngine(facts) });
+  return sweepVerdict(facts.pipeline, facts.item, {
+    now,
+    lastSignAt: lastSignOf(facts),
+    isFree: isLostByEngine(facts),
+  });
 }
 
-function ofWork({ item, now, running, pipeline }: Facts): Diagnosis | null {
+function diagnoseWork({ item, now, running, pipeline }: Facts): Diagnosis | null {
   if (!running) return null;
-  if (running.workerGoneAt) return say.workerDied(running, running.workerGoneAt, now);
+  if (running.workerGoneAt) return say.sayWorkerDied(running, running.workerGoneAt, now);
   const silentFrom = new Date(running.beatAt.getTime() + beatsMsOf(pipeline, item.state, running.stage));
-  return silentFrom < now ? say.silentWorker(running, silentFrom, now) : say.running(running, now);
+  return silentFrom < now ? say.saySilentWorker(running, silentFrom, now) : say.sayRunning(running, now);
 }
 
-function ofHold(facts: Facts): Diagnosis | null {
+function diagnoseHold(facts: Facts): Diagnosis | null {
   const { now, waiting } = facts;
-  const held = ofPipelineHold(facts);
+  const held = diagnosePipelineHold(facts);
   if (held) return held;
-  if (waiting?.isSuspect) return say.suspectWait(waiting);
-  return waiting?.error && waiting.retryAt ? say.retrying(waiting, waiting.error, waiting.retryAt, now) : null;
+  if (waiting?.isSuspect) return say.saySuspectWait(waiting);
+  return waiting?.error && waiting.retryAt ? say.sayRetrying(waiting, waiting.error, waiting.retryAt, now) : null;
 }
 
-function ofPipelineHold({ item, hold }: Facts): Diagnosis | null {
+function diagnosePipelineHold({ item, hold }: Facts): Diagnosis | null {
   if (!hold) return null;
-  if (hold.kind === 'breaker') return say.breakerOpen(item, hold);
-  return say.paused(`The pipeline ${item.pipeline}`, hold.until, hold.reason);
+  if (hold.kind === 'breaker') return say.sayBreakerOpen(item, hold);
+  return say.sayPaused(`The pipeline ${item.pipeline}`, hold.until, hold.reason);
 }
 
-/** Nothing runs, nothing holds it, and no run has said that it ended. */
-function ofQueue({ item, now, engine, pollers, backlog }: Facts): Diagnosis {
-  if (engine === 'unknown') return say.engineUnreachable(item, now);
-  return pollers === 0 ? say.noWorker(item, now) : say.backlog(item, { now, engine, pollers, backlog });
-}
-
-/** How long the stage may be silent before its worker counts as frozen. */
-export function beatsMsOf(pipeline: Pipeline | undefined, state: string, stage: string): number {
-  const row = pipeline?.states[state];
-  const found = row && stagesIn(row).find((each) => each.stage === stage);
-  return msOf(found?.beats ?? DEFAULT_BEATS);
+/** For an item of which no task runs, that nothing holds, and whose run has not reported its end. */
+function diagnoseQueue({ item, now, engine, pollers, backlog }: Facts): Diagnosis {
+  if (engine === 'unknown') return say.sayEngineUnreachable(item, now);
+  return pollers === 0 ? say.sayNoWorker(item, now) : say.sayBacklog(item, { now, engine, pollers, backlog });
 }
 
 function isAhead(at: Date | null, now: Date): at is Date {

@@ -1,8 +1,8 @@
 import { type Edge, edgesOf, isAwaits, isEnd, isRests, stagesIn } from './machine.js';
 import type { Pipeline, StageRow, StateRow } from './pipeline.js';
 
-/** The pipeline as a Mermaid state diagram. Recovery moves lead out of nearly every state: drawn, they would hide the rest,
- *  so they share one note. */
+/** The pipeline as a Mermaid state diagram. Recovery moves lead out of nearly every state. Drawn as arrows they would
+ *  hide the other moves, so they share one note. */
 export function diagramOf(pipeline: Pipeline): string {
   const edges = edgesOf(pipeline);
   const drawn = edges
@@ -22,7 +22,7 @@ function isRecovery({ via }: Edge): boolean {
 }
 
 function happeningIn(row: Exclude<StateRow, { ends: unknown }>): string {
-  const limit = row.admits === undefined ? '' : ` (${String(row.admits)} at once)`;
+  const limit = row.admits === undefined ? '' : ` (${row.admits} at once)`;
   if (isAwaits(row)) return `awaits ${row.awaits}${limit}`;
   if (isRests(row)) return `rests, ${row.rests}${limit}`;
   return `does ${stagesIn(row).map(nameOf).join(', ')}${limit}`;
@@ -32,7 +32,7 @@ function nameOf({ stage, fanOut }: StageRow): string {
   return fanOut ? `${stage} × N` : stage;
 }
 
-/** `rescue → queued from extracting, chunking`, a line for each word and target. */
+/** One line for each trigger and target: `rescue → queued from extracting, chunking`. */
 function recoveryOf(edges: readonly Edge[]): string[] {
   const live = new Set(edges.filter(({ via }) => via === 'cancel').map(({ from }) => from));
   const sources = new Map<string, string[]>();

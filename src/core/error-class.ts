@@ -1,5 +1,7 @@
 import { isAppError } from './errors.js';
 
+/** The error taxonomy of the specification. SCAN_TIMEOUT is its word for every timeout, also of stages that scan
+ *  nothing; a crash, which the engine notices by a missed heartbeat, is recorded under it too. */
 export const ERROR_CLASSES = [
   'SCAN_TIMEOUT',
   'NETWORK_ERROR',
@@ -11,7 +13,8 @@ export const ERROR_CLASSES = [
 ] as const;
 export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
-/** Error names that decide by themselves. Names, not `instanceof`: an error may come from another copy of a package. */
+/** Error names that decide the class alone. Names and not `instanceof`, because an error may come from another copy of
+ *  a package. */
 const CLASS_OF_NAME: ReadonlyMap<string, ErrorClass> = new Map([
   ['TimeoutError', 'SCAN_TIMEOUT'],
   ['StageTimeout', 'SCAN_TIMEOUT'],
@@ -30,7 +33,7 @@ const CLASS_OF_NAME: ReadonlyMap<string, ErrorClass> = new Map([
   ['NoSuchKey', 'STORAGE_ERROR'],
 ]);
 
-/** Every error of the AI SDK is named so, whatever is behind it: what a model did not answer is the model's. */
+/** The names of all errors of the AI SDK. Whatever their cause, a call that a model did not answer is an LLM_ERROR. */
 const LLM_NAME = /^AI_\w+Error$/;
 
 const NETWORK_CODES = new Set([
@@ -52,11 +55,12 @@ const NETWORK_CODES = new Set([
   'UND_ERR_ABORTED',
 ]);
 
-/** A disk that is full, broken, read-only or over its quota. A file that is not there may be anybody's fault. */
+/** A disk that is full, broken, read-only or over its quota. A missing file is not among them, because it may be
+ *  anybody's fault. */
 const STORAGE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
 
-/** Last resort, for errors that lost their type on the way; the more particular class comes first. The second line of
- *  database words is what `pg` says, without a code, of a connection it lost or never got. */
+/** The last resort, for errors that lost their type on the way. More particular classes come first. The second line of
+ *  database words holds the messages, without a code, that `pg` gives for a connection that it lost or never got. */
 const CLASS_OF_MESSAGE: readonly (readonly [RegExp, ErrorClass])[] = [
   [/\b(prisma|postgres(ql)?|deadlock detected|relation "[^"]*" does not exist)\b/i, 'DB_ERROR'],
   [/\b(connection terminated|is not queryable|timeout exceeded when trying to connect)\b/i, 'DB_ERROR'],
@@ -66,11 +70,11 @@ const CLASS_OF_MESSAGE: readonly (readonly [RegExp, ErrorClass])[] = [
   [/\b(fetch failed|socket|network|dns|getaddrinfo|connection (refused|reset))\b/i, 'NETWORK_ERROR'],
 ];
 
-/** Longest chain of causes looked at; a cycle of causes must not hang the runner. */
+/** The number of causes that are looked at. It is bounded, because a cycle of causes must not hang the runner. */
 const MAX_CAUSES = 5;
 
-/** The type decides, of the error first and then of what caused it; that something was aborted says least, for the reason
- *  is often its cause; messages come last. */
+/** The type decides: of the error first, then of its causes. An AbortError says little, because the reason of the abort
+ *  is often its cause, so it comes after all other types. Messages come last. */
 export function classifyError(error: unknown): ErrorClass {
   const chain = causesOf(error);
   const byType = chain.map(classOfType).find((found) => found !== undefined);
@@ -88,7 +92,7 @@ interface Fault {
   own: ErrorClass | undefined;
 }
 
-/** Looks like an error, not `instanceof`: what crossed a thread or a process boundary is a plain object. */
+/** Reads fields and not `instanceof`, because an error that crossed a thread or process boundary is a plain object. */
 function causesOf(error: unknown): Fault[] {
   const chain: Fault[] = [];
   let at = error;
@@ -109,14 +113,14 @@ function causesOf(error: unknown): Fault[] {
 }
 
 function classOfType({ own, name, code, isFromServer }: Fault): ErrorClass | undefined {
-  // An AppError of no class in particular: what caused it may know more.
+  // An AppError without a class of its own: its cause may say more.
   if (own) return own === 'UNKNOWN' ? undefined : own;
   const byName = typeof name === 'string' ? CLASS_OF_NAME.get(name) : undefined;
   if (byName) return byName;
   if (typeof name === 'string' && LLM_NAME.test(name)) return 'LLM_ERROR';
   if (typeof code === 'string' && NETWORK_CODES.has(code)) return 'NETWORK_ERROR';
   if (typeof code === 'string' && STORAGE_CODES.has(code)) return 'STORAGE_ERROR';
-  // A five-character SQLSTATE beside a severity is what a Postgres server reports, under the name `error`.
+  // A Postgres server reports a five-character SQLSTATE and a severity, in an error named `error`.
   const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
   return (isSqlState && isFromServer) || name === 'error' ? 'DB_ERROR' : undefined;
 }

@@ -17,14 +17,17 @@ export const KINDS = {
 } as const;
 export type ErrorKind = keyof typeof KINDS;
 
-interface CodeRow {
+export interface CodeRow {
   kind: ErrorKind;
   title: string;
   /** The class a failed attempt is counted under; without one it follows from the kind. */
   errorClass?: ErrorClass;
+  /** Seconds after which it is worth asking again, as the API's `Retry-After` says it. */
+  retryAfterSeconds?: number;
 }
 
-/** Code → kind and title. One table: what a client sees and what the runner does follow from it. */
+/** Code → kind and title. One table: what a client sees and what the runner does follow from it. A domain declares its own codes
+ *  with `declareCodes`. */
 export const CODES = {
   invalid_input: { kind: 'invalid', title: 'The request is not valid' },
   reason_needed: { kind: 'invalid', title: 'This decision needs a reason' },
@@ -40,24 +43,52 @@ export const CODES = {
   idempotency_conflict: { kind: 'conflict', title: 'This key was used with another request' },
   still_alive: { kind: 'conflict', title: 'The item is being worked on' },
   rate_limited: { kind: 'limited', title: 'Too many requests' },
-  too_many_live: { kind: 'limited', title: 'Too many of yours are on their way' },
-  overloaded: { kind: 'unavailable', title: 'The server is overloaded' },
-  leaving: { kind: 'unavailable', title: 'This process is being stopped' },
-  busy: { kind: 'unavailable', title: 'Somebody else is changing this right now' },
-  keys_unavailable: { kind: 'unavailable', title: 'The keys to check tokens with cannot be fetched' },
-  database_unavailable: { kind: 'unavailable', title: 'The database does not answer', errorClass: 'DB_ERROR' },
+  // Most items end within a minute, or wait for a person.
+  too_many_live: { kind: 'limited', title: 'Too many of yours are on their way', retryAfterSeconds: 60 },
+  overloaded: { kind: 'unavailable', title: 'The server is overloaded', retryAfterSeconds: 10 },
+  leaving: { kind: 'unavailable', title: 'This process is being stopped', retryAfterSeconds: 1 },
+  // A lock is short.
+  busy: { kind: 'unavailable', title: 'Somebody else is changing this right now', retryAfterSeconds: 1 },
+  keys_unavailable: {
+    kind: 'unavailable',
+    title: 'The keys to check tokens with cannot be fetched',
+    retryAfterSeconds: 5,
+  },
+  // A database takes a while to start.
+  database_unavailable: {
+    kind: 'unavailable',
+    title: 'The database does not answer',
+    errorClass: 'DB_ERROR',
+    retryAfterSeconds: 5,
+  },
   delivery_refused: { kind: 'invalid', title: 'The receiver does not take this notification' },
   delivery_failed: { kind: 'unavailable', title: 'The notification was not delivered', errorClass: 'NETWORK_ERROR' },
-  source_unavailable: { kind: 'unavailable', title: 'The repository cannot be reached', errorClass: 'NETWORK_ERROR' },
-  scan_timeout: { kind: 'unavailable', title: 'The scan took too long', errorClass: 'SCAN_TIMEOUT' },
-  scan_failed: { kind: 'unavailable', title: 'The scan did not finish' },
-  engine_unavailable: { kind: 'unavailable', title: 'Temporal does not answer', errorClass: 'NETWORK_ERROR' },
-  judge_refused: { kind: 'invalid', title: 'The judge does not take our requests', errorClass: 'LLM_ERROR' },
-  judge_declined: { kind: 'invalid', title: 'The judge cannot judge this content' },
-  judge_unavailable: { kind: 'unavailable', title: 'The judge gives no answer', errorClass: 'LLM_ERROR' },
+  source_unavailable: { kind: 'unavailable', title: 'The source cannot be reached', errorClass: 'NETWORK_ERROR' },
+  engine_unavailable: {
+    kind: 'unavailable',
+    title: 'Temporal does not answer',
+    errorClass: 'NETWORK_ERROR',
+    retryAfterSeconds: 5,
+  },
+  model_refused: { kind: 'invalid', title: 'The model does not take our requests', errorClass: 'LLM_ERROR' },
+  model_declined: { kind: 'invalid', title: 'The model does not take this content' },
+  model_unavailable: { kind: 'unavailable', title: 'The model gives no answer', errorClass: 'LLM_ERROR' },
   internal: { kind: 'bug', title: 'Something went wrong on our side' },
 } as const satisfies Record<string, CodeRow>;
 export type ErrorCode = keyof typeof CODES;
+
+/** A code of a domain, with its row. */
+export interface DeclaredCode extends CodeRow {
+  code: string;
+}
+
+/** Lets a domain name its own codes: `new AppError(CODES.scan_timeout, …)`. */
+export function declareCodes<const Codes extends Record<string, CodeRow>>(
+  codes: Codes,
+): { readonly [Code in keyof Codes]: DeclaredCode } {
+  const declared = Object.entries(codes).map(([code, row]) => [code, { ...row, code }]);
+  return Object.fromEntries(declared) as { [Code in keyof Codes]: DeclaredCode };
+}
 
 export interface FieldError {
   path: string;
@@ -75,19 +106,21 @@ export interface AppErrorOptions {
 
 export class AppError extends Error {
   override readonly name = 'AppError';
+  readonly code: string;
   readonly kind: ErrorKind;
+  readonly title: string;
+  readonly retryAfterSeconds: number | undefined;
   readonly errors: readonly FieldError[] | undefined;
   readonly facts: Readonly<Record<string, unknown>> | undefined;
   readonly errorClass: ErrorClass;
 
-  constructor(
-    readonly code: ErrorCode,
-    message: string,
-    options: AppErrorOptions = {},
-  ) {
+  constructor(code: ErrorCode | DeclaredCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    const row: CodeRow = CODES[code];
+    const row: CodeRow = typeof code === 'string' ? CODES[code] : code;
+    this.code = typeof code === 'string' ? code : code.code;
     this.kind = row.kind;
+    this.title = row.title;
+    this.retryAfterSeconds = row.retryAfterSeconds;
     this.errors = options.errors;
     this.facts = options.facts;
     this.errorClass = options.errorClass ?? row.errorClass ?? (KINDS[this.kind].retryable ? 'UNKNOWN' : 'BAD_INPUT');
@@ -98,7 +131,7 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof AppError;
 }
 
-/** How long whoever failed asked to be left alone. */
+/** The time that the failed service asked us to wait. */
 export function askedWaitMs(error: unknown): number {
   const asked = isAppError(error) ? error.facts?.['retryAfterMs'] : undefined;
   return typeof asked === 'number' ? asked : 0;

@@ -3,24 +3,28 @@ import { intervalMsOf, type ScheduleRow } from './schedules.js';
 export interface LateSweep {
   id: string;
   pipeline: string;
-  /** Since its last one ended, or since somebody has been watching for the first. */
+  /** The time since the last sweep ended; if none ever did, since the watch began. */
   silentMs: number;
-  /** Names the occasion: the end of the last one, or `never`. */
+  /** Names the occasion: the end of the last sweep, or `never`. */
   since: string;
   sentence: string;
 }
 
-interface SweepAge {
+/** How old the last sweep of one schedule is. */
+export interface SweepAge {
   job: string;
+  /** When the last complete sweep ended; null: no sweep ever has. */
   lastEndedAt: Date | null;
+  /** How long ago that was, by the database's clock. */
   ageMs: number | null;
 }
 
-/** One may be missed: a sweep that fails is made up for by the next. Two in a row mean that nobody sweeps. */
+/** One sweep may be missed, because the next sweep makes up for it. Two missed sweeps in a row mean that nobody
+ *  sweeps. */
 const INTERVALS = 2;
 
-/** Which sweeps are older than two of their intervals. Whoever watches for `watchedMs` only can't call one later than that:
- *  after a start, the first is not due yet. */
+/** The sweeps that are older than two of their intervals. No sweep is called later than the watch is old (`watchedMs`):
+ *  right after a start the first sweep is not due yet. */
 export function lateSweeps(rows: readonly ScheduleRow[], ages: readonly SweepAge[], watchedMs: number): LateSweep[] {
   return rows.flatMap((row) => {
     if (!row.isOn || row.sweeps === null) return [];
@@ -40,5 +44,5 @@ function sentenceOf(id: string, everyMs: number, age: SweepAge | undefined): str
 }
 
 function seconds(ms: number): string {
-  return `${String(Math.round(ms / 1_000))} s`;
+  return `${Math.round(ms / 1_000)} s`;
 }

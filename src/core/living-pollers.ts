@@ -1,4 +1,4 @@
-/** A poll lasts a minute at most, so who lives has asked again since, give or take a little. */
+/** A poll lasts a minute at most, so a living worker has polled again within this time. */
 const POLL_MS = 75_000;
 
 interface Poller {
@@ -6,9 +6,9 @@ interface Poller {
   seenAt: Date;
 }
 
-/** How many workers really ask for work. Temporal lists a poller for minutes after it died; our registry knows better, where
- *  it knows the worker at all. */
-export function livingPollers(
+/** How many living workers poll a queue. Temporal lists a poller for minutes after its death. The registry of workers
+ *  knows better, if the worker is registered. */
+export function countLivingPollers(
   pollers: readonly Poller[],
   registered: ReadonlyMap<string, { isPresent: boolean }>,
   now: Date,

@@ -1,7 +1,7 @@
 import { ERROR_CLASSES, type ErrorClass } from './error-class.js';
 import type { AwaitsRow, DoesRow, EndsRow, Pipeline, RestsRow, StageRow, StateRow } from './pipeline.js';
 
-/** One arrow of a pipeline's diagram. `via` says what takes it. */
+/** One arrow of a pipeline's diagram. `via` says which kind of move takes it. */
 export interface Edge {
   from: string;
   to: string;
@@ -10,7 +10,7 @@ export interface Edge {
 }
 export type Via = 'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | Flagging;
 
-/** Changes a flag of a live item; its state stays. */
+/** Moves that change a flag of a live item and leave its state as it is. */
 type Flagging = 'pause' | 'resume' | 'park' | 'reprioritize';
 
 const FLAGGING: readonly Via[] = ['pause', 'resume', 'park', 'reprioritize'] satisfies Flagging[];
@@ -61,17 +61,19 @@ export function stageOf(pipeline: Pipeline, name: string): { state: string; row:
   return found;
 }
 
-/** Where an outcome leads, if the row names it. Outcomes come from people and models too: `constructor` is not one. */
+/** Where an outcome leads, if the row names it. Outcomes also come from people and models, so inherited names such as
+ *  `constructor` must not be found. */
 export function targetOf(row: StateRow, outcome: string): string | undefined {
   return 'then' in row && Object.hasOwn(row.then, outcome) ? row.then[outcome] : undefined;
 }
 
-/** Where the first claim takes an item that rests, if a claim is what moves it. */
+/** Where the first claim takes a resting item; undefined: a claim does not move it. */
 export function claimedState(row: StateRow): string | undefined {
   return isRests(row) ? targetOf(row, 'claimed') : undefined;
 }
 
-/** Whether a run drives the item on by itself here: not where it waits for a person, an upload or a batch. */
+/** Whether a run drives the item on in this state. It does not where the item waits for a person, an upload or a
+ *  batch. */
 function isDriven(row: StateRow): boolean {
   return isDoes(row) || claimedState(row) !== undefined;
 }
@@ -82,20 +84,20 @@ interface Finished {
   outcome: string;
 }
 
-export type After = { goes: 'on'; stage: StageRow } | { goes: 'to'; state: string; trigger: string };
+export type After = { is: 'stage'; stage: StageRow } | { is: 'move'; state: string; trigger: string };
 
-/** What follows a stage's outcome: the next stage of the same state, or a move. A stage that the state no longer has (the
- *  table was changed under its attempt) moves nothing: the state begins with its first stage, and a finished one is known
- *  as such by its claim. */
+/** The step after a stage's outcome: the next stage of the same state, or a move. A stage that the state no longer has
+ *  (the table was changed during its attempt) moves nothing: the state begins with its first stage, and the claim of a
+ *  stage that is finished already says so. */
 export function afterStage(pipeline: Pipeline, { state, stage, outcome }: Finished): After {
   const row = rowOf(pipeline, state);
   const stages = stagesIn(row);
   const at = stages.findIndex((each) => each.stage === stage);
   const next = stages[at + 1];
-  if (next) return { goes: 'on', stage: next };
+  if (next) return { is: 'stage', stage: next };
   const to = at === -1 ? undefined : targetOf(row, outcome);
   if (to === undefined) throw new RangeError(`'${outcome}' is not an outcome of '${stage}' in '${state}'`);
-  return { goes: 'to', state: to, trigger: triggerOf(row, stage, outcome) };
+  return { is: 'move', state: to, trigger: triggerOf(row, stage, outcome) };
 }
 
 export function triggerOf(row: StateRow, by: string, outcome: string): string {
@@ -106,18 +108,19 @@ export function spentTriggerOf({ stage, spent }: StageRow): string {
   return (typeof spent === 'object' ? spent.trigger : undefined) ?? `${stage}-failed`;
 }
 
-/** The fan-out stage that the units returned with this outcome belong to. */
+/** The fan-out stage to which the units that came with this outcome belong. */
 export function fanOutFedBy(pipeline: Pipeline, finished: Finished): string | undefined {
   const row = rowOf(pipeline, finished.state);
   const isLast = stagesIn(row).at(-1)?.stage === finished.stage;
   if (isLast && targetOf(row, finished.outcome) === undefined) return undefined;
   const after = afterStage(pipeline, finished);
-  const next = after.goes === 'on' ? after.stage : stagesIn(rowOf(pipeline, after.state))[0];
+  const next = after.is === 'stage' ? after.stage : stagesIn(rowOf(pipeline, after.state))[0];
   return next?.fanOut ? next.stage : undefined;
 }
 
-/** Where an item goes that nothing gets moving again. Its last error may send it elsewhere than others, but only to where its
- *  state leads anyway: an outage of the judge asks a person, and lets nobody skip what comes before the judge. */
+/** The state of an item after its rescues are spent. The class of its last error may choose the state, but only among
+ *  those that the item's present state leads to: an outage of a service may hand the item to a person, and must not let
+ *  it skip a stage. */
 export function exhaustedState(pipeline: Pipeline, state: string, lastError: ErrorClass | null): string {
   const { exhausted } = pipeline.rescue;
   if (typeof exhausted === 'string') return exhausted;
@@ -136,13 +139,15 @@ function exhaustedByClass(pipeline: Pipeline, state: string, lastError: ErrorCla
   return to !== undefined && 'then' in row && Object.values(row.then).includes(to) ? to : undefined;
 }
 
-/** Where a rescue puts an item: what waits for somebody else stays, or a file without bytes would be queued. */
+/** The state that a rescue puts an item in. An item that waits for a person or an upload stays, or a file without bytes
+ *  would be queued. */
 export function rescuedState(pipeline: Pipeline, state: string): string {
   return isDriven(rowOf(pipeline, state)) ? (pipeline.rescue.resumesAt ?? state) : state;
 }
 
-/** The states a person may begin a retry from: the start, and those that a run drives. Not one that begins with a fan-out,
- *  for a new visit has no units and would pass it by; not one that may be full, for a retry can't wait: it begins before. */
+/** The states from which a person may retry: the start, and the states that a run drives. A state that begins with a
+ *  fan-out is left out, because a new visit has no units and would skip the fan-out. A state that may be full is left
+ *  out, because a retry can't wait for a place. */
 export function retryStates(pipeline: Pipeline): string[] {
   return (pipeline.retries ?? stateNamesOf(pipeline)).filter((state) => {
     const row = rowOf(pipeline, state);
@@ -151,7 +156,7 @@ export function retryStates(pipeline: Pipeline): string[] {
   });
 }
 
-/** Whether one of its stages runs inside the workflow task, as a local activity. */
+/** Whether a stage of the pipeline runs inside the workflow task, as a local activity. */
 export function hasShortStage(pipeline: Pipeline): boolean {
   return Object.values(pipeline.states).some((row) => stagesIn(row).some((each) => each.short));
 }
@@ -162,7 +167,7 @@ export function isLimited(row: StateRow): boolean {
 
 const edgesByPipeline = new WeakMap<Pipeline, Edge[]>();
 
-/** Every move the table allows; `recordTransition` makes no other. */
+/** Every move that the table allows; `recordTransition` makes no other. */
 export function edgesOf(pipeline: Pipeline): Edge[] {
   const known = edgesByPipeline.get(pipeline);
   if (known) return known;
@@ -171,8 +176,8 @@ export function edgesOf(pipeline: Pipeline): Edge[] {
   return edges;
 }
 
-/** Whether the table allows this move. A retry from a chosen state is no arrow of the diagram: it begins a new visit; a
- *  pause, a resume and parking stay where they are, and so may a rescue. */
+/** Whether the table allows this move. A retry from a chosen state is no arrow of the diagram, because it begins a new
+ *  visit. A pause, a resume and parking leave the state as it is, and a rescue may. */
 export function isLegalMove(pipeline: Pipeline, { from, to, via }: Pick<Edge, 'from' | 'to' | 'via'>): boolean {
   const row = rowOf(pipeline, from);
   if (via === 'retry') return retryStates(pipeline).includes(to) && isRetryable(row);
@@ -197,7 +202,7 @@ function edgesFrom(pipeline: Pipeline, from: string, row: StateRow): Edge[] {
   return [...outcomes, ...spent, ...recoveryEdges(pipeline, from, row)];
 }
 
-/** Whose outcome it is: the last stage's, a person's; a claim is made by the stage that begins with it. */
+/** Who gives the outcome: the state's last stage, or a person. A claim is made by the stage that begins with it. */
 function moverOf(pipeline: Pipeline, move: { from: string; row: StateRow; outcome: string; to: string }): string {
   const { from, row, outcome, to } = move;
   if (isAwaits(row)) return row.awaits;
@@ -206,7 +211,7 @@ function moverOf(pipeline: Pipeline, move: { from: string; row: StateRow; outcom
   return (claimed && stagesIn(claimed)[0]?.stage) ?? from;
 }
 
-/** Nobody is stuck who waits for a person, so nothing is exhausted there; it can be cancelled. */
+/** An item that waits for a person is not stuck, so it can be cancelled but not exhausted. */
 function recoveryEdges(pipeline: Pipeline, from: string, row: StateRow): Edge[] {
   const exhaustion = new Map<string, Edge>();
   for (const lastError of isAwaits(row) ? [] : [null, ...ERROR_CLASSES]) {

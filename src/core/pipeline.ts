@@ -3,27 +3,29 @@ import type { ErrorClass } from './error-class.js';
 import { assertSoundTable } from './sound-table.js';
 import type { Span } from './span.js';
 
-/** What spent error tries do: move the item, go on without this stage, or end the run and leave the item to the sweep.
- *  `trigger` is the word in the audit trail; without one, `<stage>-failed`. */
+/** The consequence of spent error tries: move the item, go on without this stage, or end the run and leave the item to
+ *  the sweep. `trigger` is the word in the audit trail; without it, `<stage>-failed`. */
 export type Spent<State extends string> = { move: State; trigger?: string } | 'skip' | 'leave';
 
 export interface StageRow<Name extends string = string, State extends string = string> {
   stage: Name;
-  /** Errors until the tries are spent. Crashes, backlog and outages are counted elsewhere. */
+  /** The number of errors after which the tries are spent. Crashes, backlog and outages are counted elsewhere. */
   tries: number;
-  /** How long one attempt may take; the runner aborts it then and commits that as an error. */
+  /** How long one attempt may take. The runner then aborts the attempt and commits a timeout as its error. */
   within: Span;
-  /** Heartbeat timeout: how long a frozen or cut-off worker goes unseen. */
+  /** The heartbeat timeout: a frozen or cut-off worker goes unseen for this long. */
   beats?: Span;
-  /** Longest silence of the stage itself; past it the runner aborts, so that a hung call does not beat for ever. */
+  /** The longest silence of the stage itself. The runner then aborts the attempt, so that a hung call does not beat for
+   *  ever. */
   progressWithin?: Span;
-  /** Wait between error tries, doubling from `first` to `max`. */
+  /** The wait between error tries. It doubles from `first` to `max`. */
   backoff?: { first: Span; max: Span };
   spent: Spent<State>;
-  /** Classes that in this stage are the item's own doing, such as the timeout of work that needs nobody else: no breaker counts
-   *  them. BAD_INPUT always is. */
+  /** Classes that in this stage are the item's own fault, such as a timeout of work that depends on nothing but its
+   *  worker. No breaker counts them. BAD_INPUT is always the item's own fault. */
   ownFaults?: readonly ErrorClass[];
-  /** Well under two seconds and without beats: runs as a local activity, claimed and fenced all the same. */
+  /** The stage takes well under two seconds and does not beat. It runs as a local activity, claimed and fenced like any
+   *  other. */
   short?: boolean;
   /** Present on a stage that runs once per unit. */
   fanOut?: FanOut;
@@ -32,7 +34,7 @@ export interface StageRow<Name extends string = string, State extends string = s
 export interface FanOut {
   /** Units in flight at once. */
   width: number;
-  /** `all`: one failed unit spends the stage; `any`: failed units are left behind; `asked`: the item says which. */
+  /** `all`: one failed unit spends the stage; `any`: failed units are left behind; `asked`: the item's row chooses. */
   needs: 'all' | 'any' | 'asked';
 }
 
@@ -41,9 +43,9 @@ export type RestReason = 'awaiting_upload' | 'backlog' | 'not_due';
 
 interface Leaves<State extends string> {
   then: Readonly<Record<string, State>>;
-  /** The word an outcome leaves in the audit trail; without one, `<stage>-<outcome>`. */
+  /** The word in the audit trail for each outcome; without it, `<stage>-<outcome>`. */
   triggers?: Readonly<Record<string, string>>;
-  /** Who the audit trail names for an outcome; without it the worker that committed it. */
+  /** The actor that the audit trail names for an outcome; without it, the worker that committed the outcome. */
   by?: 'system';
   /** How many items may be in this state at once. */
   admits?: number;
@@ -54,7 +56,7 @@ export type DoesRow<State extends string = string> = Leaves<State> & {
 };
 export type AwaitsRow<State extends string = string> = Leaves<State> & {
   awaits: string;
-  /** The outcomes that whoever decides must give a reason for; a decision without one is refused, by whatever route it comes. */
+  /** Outcomes for which the person must give a reason. A decision without it is refused, on every route. */
   needsReason?: readonly string[];
 };
 export type RestsRow<State extends string = string> = Leaves<State> & { rests: RestReason };
@@ -75,22 +77,26 @@ export interface Pipeline<Name extends string = string, S = States> {
     budget: number;
     backoff: readonly Span[];
     budgetResetAfter: Span;
-    /** Older work is parked, not rescued. */
+    /** An item that has been silent for longer is parked, not rescued. */
     oldestRescued: Span;
     exhausted: string | ({ other: string } & Partial<Record<ErrorClass, string>>);
-    /** The word that exhaustion after this class leaves in the audit trail; without one, `stuck-exhausted`. */
+    /** The word in the audit trail for exhaustion after an error of this class; without it, `stuck-exhausted`. */
     triggers?: Partial<Record<ErrorClass, string>>;
-    /** Where a rescue puts the item; without it, it goes on where it was. */
+    /** The state that a rescue puts the item in; without it, the item stays in its state. */
     resumesAt?: string;
   };
   cancelled: string;
-  /** The states that a person may begin anew from; without it, the start and all that a run drives. */
+  /** The states from which a person may retry; without it, the start and all states that a run drives. */
   retries?: readonly string[];
-  /** When a storm of failures holds its stages; laid over every table by the settings, without it nothing does. */
+  /** When a storm of failures holds the pipeline's stages. The settings add it to every table; without it no breaker
+   *  opens. */
   breaker?: BreakerSettings;
-  /** Whom an item's end concerns besides its owner: the mail address, if there is one, in this column of the domain's own row. */
+  /** The column of the domain's own table with the mail address of a person who is told of the item's end, besides its
+   *  owner. */
   tells?: { table: string; column: string };
-  /** Whether a dedupe key is unique among live items only, or among all there ever were. */
+  /** How many live items one owner may have; admins are not limited. Without it nobody is. */
+  livePerOwner?: number;
+  /** Whether a dedupe key is unique among live items only, or among all items that ever were. */
   dedupes?: 'live' | 'all';
   states: S;
 }
@@ -107,14 +113,14 @@ interface Table<Name extends string, S> extends Pipeline<Name, S & ReasonsOfOutc
   };
 }
 
-/** A reason can be asked for an outcome of the row, and for no other word. */
+/** `needsReason` may name outcomes of its row and no other word. */
 type ReasonsOfOutcomes<S> = {
   [K in keyof S]: S[K] extends { then: infer Then; needsReason: unknown }
     ? { needsReason: readonly (keyof Then)[] }
     : unknown;
 };
 
-/** Where spent tries may lead: nowhere for `skip` and `leave`. */
+/** The state that spent tries lead to; none for `skip` and `leave`. */
 type SpentState<S> = S extends { move: infer State extends string } ? State : never;
 
 type StageOptions<S> = Omit<StageRow, 'stage' | 'fanOut' | 'spent'> & { spent: S };
@@ -135,8 +141,8 @@ export function fanOut<const Name extends string, const State extends string>(
   return { stage: name, ...row, fanOut: { width, needs } };
 }
 
-/** A pipeline is this one table; everything else is derived from it. The compiler refuses an unknown state, the checks
- *  here refuse what types can't see (loops, stages named twice, a fan-out that nothing feeds). */
+/** A pipeline is this one table; everything else is derived from it. The compiler refuses an unknown state. The checks
+ *  here refuse faults that types can't see: loops, stages named twice, a fan-out that nothing feeds. */
 export function definePipeline<const Name extends string, const S extends Record<string, StateRow<StateNames<S>>>>(
   table: Table<Name, S>,
 ): Pipeline<Name, S> {
@@ -150,7 +156,7 @@ type StageNameIn<Row> = NameOf<StageRowOf<Row>>;
 type LastOf<Row> = Row extends { does: infer D } ? (D extends readonly [...unknown[], infer Last] ? Last : D) : never;
 type OutcomesIn<Row> = Row extends { then: infer Then } ? keyof Then & string : never;
 
-/** The states that await somebody, and what may be decided there. */
+/** The states that await a person, and the decisions that are possible there. */
 export type AwaitingOf<P> = P extends { states: infer S }
   ? { [K in keyof S]: S[K] extends { awaits: string } ? K & string : never }[keyof S]
   : never;
@@ -163,7 +169,8 @@ export type DecisionOf<P, State extends string> = P extends { states: infer S }
 export type StateOf<P> = P extends { states: infer S } ? StateNames<S> : never;
 export type StageOf<P> = P extends { states: infer S } ? { [K in keyof S]: StageNameIn<S[K]> }[keyof S] : never;
 
-/** What a stage may answer: the outcomes of its row if it is the state's last, `done` otherwise and for each unit. */
+/** The outcomes of a stage: those of its row if it is the state's last stage, otherwise `done`. A unit of a fan-out
+ *  always ends with `done`. */
 export type OutcomeOf<P, Name extends string> = P extends { states: infer S }
   ? { [K in keyof S]: Name extends StageNameIn<S[K]> ? AnswerIn<S[K], Name> : never }[keyof S]
   : never;

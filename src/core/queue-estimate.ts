@@ -1,15 +1,15 @@
 /** How fast a queue went lately while there was work, and what keeps it from going on now. */
 export interface Throughput {
-  /** Submissions whose automatic work ended in the last 6 hours, the latest. */
+  /** The latest items whose automatic work ended in the last 6 hours. */
   sampleSize: number;
-  /** What half of them took, without the time that they waited between two steps. */
+  /** The median time that an item took, without the time that it waited between two steps. */
   typicalMs: number;
-  /** How long at least one of them was worked on, and the time that they took all together. */
+  /** The time in which at least one of the items was worked on, and the sum of the times of all items. */
   busyMs: number;
   workMs: number;
-  /** Until when nothing goes on; null: it is not paused. */
+  /** The end of the pipeline's pause. Null: the pipeline is not paused. */
   pausedUntil: Date | null;
-  /** What holds them back, and when the next of them is let through. */
+  /** The breaker that holds items back, and when it lets the next item through. */
   breaker: { nextPassAt: Date } | null;
   /** Workers that are there. */
   workers: number;
@@ -44,9 +44,9 @@ function whyUnknown({ pausedUntil, breaker, workers, sampleSize }: Throughput): 
   if (pausedUntil) return `the queue is paused until ${pausedUntil.toISOString()}`;
   if (workers === 0) return 'no worker is there at the moment';
   if (breaker)
-    return `something that submissions need fails; the next one is let through at ${breaker.nextPassAt.toISOString()}`;
+    return `something that the items need fails; the next item is let through at ${breaker.nextPassAt.toISOString()}`;
   if (sampleSize === 0) return NOTHING;
-  return sampleSize < MIN_SAMPLE ? `only ${String(sampleSize)} ended in the last 6 hours, too few to tell` : null;
+  return sampleSize < MIN_SAMPLE ? `only ${sampleSize} ended in the last 6 hours, too few to tell` : null;
 }
 
 function basisOf({ sampleSize, typicalMs, busyMs, workMs }: Throughput): EstimateBasis {

@@ -1,6 +1,6 @@
-/** What is read of recovery at each scrape. What is not known is not in the lists. */
+/** The figures of recovery, read at each scrape. An unknown figure is not in the lists. */
 export interface RecoveryFigures {
-  /** Work that no worker has taken yet; a fan-out counts its units. */
+  /** Items that no worker has taken yet; a fan-out counts its units. */
   queued: { pipeline: string; stage: string; count: number }[];
   /** Receipts of the last hour. */
   recoveries: { pipeline: string; reason: string; result: string; count: number }[];
@@ -13,10 +13,11 @@ export interface RecoveryFigures {
     medianSeconds: number;
     p95Seconds: number;
   }[];
-  /** Of what ended in this hour and the one before; a pipeline of which nothing did is not there. */
+  /** The share of failures among the items that ended in this hour and the hour before. A pipeline without ended items
+   *  is left out. */
   failureRates: { pipeline: string; rate: number }[];
   parked: { pipeline: string; count: number }[];
-  /** The last sweep of each pipeline that got to its end. */
+  /** The last complete sweep of each pipeline. */
   sweeps: SweepFigures[];
   leftOut: { schedule: string; skipped: number; missed: number }[];
 }
@@ -26,7 +27,7 @@ interface SweepFigures {
   ageSeconds: number;
   durationSeconds: number;
   examined: number | null;
-  /** Stuck items by reason; null: it did not get to look at all of them, or did not say. */
+  /** Stuck items by reason; null: the sweep did not look at all items, or did not record the reasons. */
   stuck: Readonly<Record<string, number>> | null;
 }
 

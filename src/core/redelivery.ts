@@ -3,15 +3,16 @@ import { askedWaitMs, isRetryable } from './errors.js';
 export interface CourierPolicy {
   /** Tries after which a delivery is given up. */
   tries: number;
-  /** After the first failure; it doubles with each. */
+  /** The wait after the first failure. It doubles with each further failure. */
   firstWaitMs: number;
 }
 
-/** A receiver that was away for a night is not left alone for longer than this, and none can ask for more. */
+/** A receiver that was away for a night gets its notice at most this late, and no receiver can ask for a longer
+ *  wait. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** How long to wait before a delivery that failed is tried again; null: it is given up. `chance` (0 to 1) spreads those that
- *  failed together, or they would all come back in the same moment. */
+/** How long to wait before a failed delivery is tried again; null: it is given up. `chance` (0 to 1) spreads deliveries
+ *  that failed together, or all of them would come back at the same moment. */
 export function redeliveryDecision(policy: CourierPolicy, failed: { tries: number; error: unknown }, chance: number) {
   const { tries, error } = failed;
   if (tries >= policy.tries || !isRetryable(error)) return null;

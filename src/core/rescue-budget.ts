@@ -1,34 +1,35 @@
 import type { Pipeline } from './pipeline.js';
 import { msOf } from './span.js';
 
-/** What an item's row remembers of its rescues. */
+/** The rescues that an item's row records. */
 export interface RescueRecord {
   rescues: number;
   lastRescueAt: Date | null;
 }
 
-/** What the sweep does with an item whose run is gone, once no backoff runs. */
-export type Verdict = 'rescue' | 'exhaust' | 'park';
+/** The sweep's action on an item whose run is gone and whose backoff is over. */
+export type SweepVerdict = 'rescue' | 'exhaust' | 'park';
 
-/** The rescues that still count: trouble of long ago says nothing about today's. */
+/** The rescues that still count. Rescues of long ago are forgotten, because they say nothing about the item now. */
 export function rescuesCounted({ rescue }: Pipeline, item: RescueRecord, now: Date): number {
   const { rescues, lastRescueAt } = item;
   const isForgotten = lastRescueAt !== null && msBetween(lastRescueAt, now) >= msOf(rescue.budgetResetAfter);
   return isForgotten ? 0 : rescues;
 }
 
-/** How long nothing is done after a rescue that follows so many others; the last span holds for all further ones. */
+/** The wait after a rescue, by the number of rescues before it. The last span of the list holds for all further
+ *  rescues. */
 export function backoffMs({ rescue }: Pipeline, rescuesBefore: number): number {
   const span = rescue.backoff[Math.min(rescuesBefore, rescue.backoff.length - 1)];
   return span === undefined ? 0 : msOf(span);
 }
 
-/** `isFree`: nothing the item did made it stop, so its budget is not asked. */
-export function verdictOf(
+/** `isFree`: the item is not at fault, so its budget is not asked. */
+export function sweepVerdict(
   pipeline: Pipeline,
   item: RescueRecord,
   look: { lastSignAt: Date; now: Date; isFree: boolean },
-): Verdict {
+): SweepVerdict {
   if (msBetween(look.lastSignAt, look.now) > msOf(pipeline.rescue.oldestRescued)) return 'park';
   if (look.isFree) return 'rescue';
   return rescuesCounted(pipeline, item, look.now) >= pipeline.rescue.budget ? 'exhaust' : 'rescue';

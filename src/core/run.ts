@@ -1,6 +1,6 @@
 import type { Step } from './step.js';
 
-/** What identifies one run. */
+/** Identifies one run. */
 export interface RunRef {
   pipeline: string;
   itemId: string;
@@ -9,22 +9,22 @@ export interface RunRef {
 
 export interface RunInput extends RunRef {
   step: Step;
-  /** After so many units the history is left behind; without it, the run's own limit holds. */
+  /** After so many units the run continues as new, with an empty history; without it, the run's own limit holds. */
   unitsPerRun?: number;
 }
 
-/** One id per epoch: an id per item would swallow rescues and bring finished items back to life. */
+/** One id per epoch, because an id per item would swallow rescues and restart finished items. */
 export function workflowIdOf({ pipeline, itemId, epoch }: RunRef): string {
-  return `${pipeline}:${itemId}:${String(epoch)}`;
+  return `${pipeline}:${itemId}:${epoch}`;
 }
 
-/** The run that bears this id; null: it is no run of ours. */
+/** The run with this id; null: the id is not of an item's run. */
 export function runOfWorkflowId(id: string): RunRef | null {
   const [, pipeline, itemId, epoch] = /^([^:]+):([0-9a-f-]{36}):(\d+)$/.exec(id) ?? [];
   return pipeline && itemId ? { pipeline, itemId, epoch: Number(epoch) } : null;
 }
 
-/** What a run hands to a stage's activity. Ids only: contents stay in the database. */
+/** The input of a stage's activity. It holds ids only, because contents stay in the database. */
 export interface StageInput extends RunRef {
   visit: number;
   state: string;
@@ -34,13 +34,13 @@ export interface StageInput extends RunRef {
   beatsMs: number;
 }
 
-/** The activities every pipeline's worker has besides its stages. */
+/** The activities that every pipeline's worker has besides its stages. */
 export interface RunActivities {
   nextStep(run: RunRef): Promise<Step>;
-  /** The run ends without a final state; its row says so from now on. */
+  /** Records in the item's row that the run ends without a final state. */
   endRun(run: RunRef): Promise<void>;
 }
 
-/** Between the runner's own limit on a stage and Temporal's: time to claim before it and to commit after it, on a database that
- *  is slow. Whether the worker lives is for beats to tell, so there is no haste. */
+/** The time between the runner's limit on a stage and Temporal's limit: enough to claim before the stage and commit
+ *  after it on a slow database. It may be long, because heartbeats and not this limit show whether the worker lives. */
 export const STAGE_GRACE_MS = 30_000;

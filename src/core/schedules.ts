@@ -1,40 +1,54 @@
+import { type JobInput, JOBS_QUEUE, jobQueueOf, type RunJobInput } from './jobs.js';
 import type { Pipeline } from './pipeline.js';
 import { msOf, type Span } from './span.js';
 
 /** When a schedule fires: again and again, or daily at a time of day in UTC such as `04:00`. */
 export type When = { every: Span } | { dailyAt: string };
 
-/** Sweeps and clean-up share `maintenance`; each of the others has a queue of its own, so that none of them can starve
- *  recovery, or each other, however slow or many they are. */
-export const BACKGROUND_QUEUES = ['stats', 'discovery', 'enrichment'] as const;
-export type BackgroundQueue = (typeof BACKGROUND_QUEUES)[number];
-export type ScheduleQueue = 'maintenance' | BackgroundQueue;
+/** The task queue of sweeps alone, so that no job delays recovery, however slow or many jobs are. */
+export const MAINTENANCE_QUEUE = 'maintenance';
 
-export interface ScheduleRow {
+export interface SweepInput {
+  pipeline: string;
+  /** How many items the sweep may rescue; the next sweep goes on with the others. */
+  rescues: number;
+}
+
+interface AnyRow {
   /** Also the name of its job executions. */
   id: string;
   when: When;
-  /** The workflow's type and its one argument. */
-  workflow: string;
-  input: Readonly<Record<string, string | number>>;
-  taskQueue: ScheduleQueue;
+  taskQueue: string;
   runTimeoutMs: number;
   catchUpMs: number;
   isOn: boolean;
-  /** The pipeline that it sweeps; null: it is no sweep. */
-  sweeps: string | null;
+}
+
+/** A schedule starts sweeps of a pipeline, or runs of a job (`sweeps` is null). */
+export type ScheduleRow = AnyRow &
+  (
+    | { workflow: 'sweep'; input: Readonly<SweepInput>; sweeps: string }
+    | { workflow: 'run-job'; input: Readonly<RunJobInput>; sweeps: null }
+  );
+
+/** The facts of a job that its schedule needs. */
+export interface ScheduledJob {
+  name: string;
+  /** The queue that the job names. Without it, the job's pages run on the queue of all jobs. */
+  queue?: string | undefined;
+  when: When;
+  input: JobInput;
+  /** Things a second at most. */
+  perSecond?: number | undefined;
+  /** False: the job is not configured, and its schedule is switched off. */
+  isOn?: boolean | undefined;
 }
 
 export interface ScheduleSettings {
   /** Ids that an operator has switched off. */
   off: readonly string[];
-  retentionAt: string;
   /** Rescues in one sweep: after an outage all items must not be started at once. */
   rescuesPerSweep: number;
-  statsEvery: Span;
-  /** The keyword of packages that are looked at; null: none are. At most so many versions are examined in one run. */
-  discovery: { every: Span; keyword: string | null; perRun: number };
-  enrichment: { every: Span; isOn: boolean; perRun: number };
 }
 
 const DAY_MS = msOf('1d');
@@ -42,7 +56,7 @@ const DAY_MS = msOf('1d');
 /** Below the interval, so that a run that hangs is over when the next one is due and is not skipped in its favour. */
 const TIMEOUT_SHARE = 0.9;
 
-/** No job takes longer; a daily one that does hangs. */
+/** No job takes longer than this. A daily job that does goes on in the next run. */
 const MAX_RUN_TIMEOUT_MS = msOf('1h');
 
 /** Temporal's own least; a run that is later than that is not worth catching up with, the next one does its work. */
@@ -51,39 +65,31 @@ const CATCH_UP_MS = 10_000;
 /** A daily run is worth catching up with for as long as a restart of Temporal may take. */
 const DAILY_CATCH_UP_MS = msOf('1h');
 
-/** Every schedule there is. A new one is one line here. */
+/** Every schedule there is: a sweep for each pipeline, and the jobs that have a schedule. */
 export function schedulesOf(
   pipelines: Readonly<Record<string, Pipeline>>,
-  { off, retentionAt, rescuesPerSweep, statsEvery, discovery, enrichment }: ScheduleSettings,
+  jobs: readonly ScheduledJob[],
+  { off, rescuesPerSweep }: ScheduleSettings,
 ): ScheduleRow[] {
-  const rows: Declared[] = [
-    ...Object.values(pipelines).map(({ name, sweep }) => ({
-      id: sweepIdOf(name),
-      when: { every: sweep.every },
-      workflow: 'sweep',
-      input: { pipeline: name, rescues: rescuesPerSweep },
-      sweeps: name,
-    })),
-    { id: 'retention', when: { dailyAt: retentionAt }, workflow: 'retention', input: {} },
-    { id: 'stats-refresh', when: { every: statsEvery }, workflow: 'stats-refresh', input: {}, taskQueue: 'stats' },
-    {
-      id: 'discover-npm',
-      when: { every: discovery.every },
-      workflow: 'discover-npm',
-      input: { keyword: discovery.keyword ?? '', perRun: discovery.perRun },
-      taskQueue: 'discovery',
-      isConfigured: discovery.keyword !== null,
-    },
-    {
-      id: 'enrich-skills',
-      when: { every: enrichment.every },
-      workflow: 'enrich-skills',
-      input: { perRun: enrichment.perRun },
-      taskQueue: 'enrichment',
-      isConfigured: enrichment.isOn,
-    },
+  const isOn = (id: string): boolean => !off.includes(id);
+  return [
+    ...Object.values(pipelines).map(({ name, sweep }): ScheduleRow => {
+      const when = { every: sweep.every };
+      const input = { pipeline: name, rescues: rescuesPerSweep };
+      const id = sweepIdOf(name);
+      const timing = { id, when, ...timesOf(when), isOn: isOn(id) };
+      return { ...timing, taskQueue: MAINTENANCE_QUEUE, workflow: 'sweep', input, sweeps: name };
+    }),
+    ...jobs.map((job): ScheduleRow => {
+      const { name: id, when } = job;
+      const timing = { id, when, ...timesOf(when), isOn: isOn(id) && job.isOn !== false };
+      return { ...timing, taskQueue: JOBS_QUEUE, workflow: 'run-job', input: runInputOf(job), sweeps: null };
+    }),
   ];
-  return rows.map(({ isConfigured = true, ...row }) => completed(row, isConfigured && !off.includes(row.id)));
+}
+
+function runInputOf({ name, queue, input, perSecond }: ScheduledJob): RunJobInput {
+  return { job: name, queue: jobQueueOf({ queue }), key: '', input, ...(perSecond !== undefined && { perSecond }) };
 }
 
 export function sweepIdOf(pipeline: string): string {
@@ -94,18 +100,9 @@ export function intervalMsOf(when: When): number {
   return 'every' in when ? msOf(when.every) : DAY_MS;
 }
 
-type Row = Pick<ScheduleRow, 'id' | 'when' | 'workflow' | 'input'> & Partial<Pick<ScheduleRow, 'taskQueue' | 'sweeps'>>;
-
-/** What is not configured is switched off. */
-type Declared = Row & { isConfigured?: boolean };
-
-function completed(row: Row, isOn: boolean): ScheduleRow {
+function timesOf(when: When): { runTimeoutMs: number; catchUpMs: number } {
   return {
-    taskQueue: 'maintenance',
-    sweeps: null,
-    ...row,
-    runTimeoutMs: Math.min(Math.round(intervalMsOf(row.when) * TIMEOUT_SHARE), MAX_RUN_TIMEOUT_MS),
-    catchUpMs: 'every' in row.when ? CATCH_UP_MS : DAILY_CATCH_UP_MS,
-    isOn,
+    runTimeoutMs: Math.min(Math.round(intervalMsOf(when) * TIMEOUT_SHARE), MAX_RUN_TIMEOUT_MS),
+    catchUpMs: 'every' in when ? CATCH_UP_MS : DAILY_CATCH_UP_MS,
   };
 }

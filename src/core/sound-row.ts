@@ -3,7 +3,7 @@ import type { Pipeline, StageRow, StateRow } from './pipeline.js';
 import { isSpan, msOf } from './span.js';
 import { SHORTEST_BEATS, UNITS_PER_WINDOW } from './step.js';
 
-/** What can be said of a name, a number or a row by itself; how the rows hang together is the other file's. */
+/** Faults of a single name, number or row. sound-table.ts checks how the rows fit together. */
 export function rowProblems(pipeline: Pipeline): string[] {
   return [
     ...nameProblems(pipeline),
@@ -20,10 +20,10 @@ const WORD = /^[a-z][A-Za-z0-9_]*$/;
 const COLUMN_NAME = /^[a-z][a-z_]*$/;
 const TRIGGER = /^[a-z][A-Za-z0-9_-]*$/;
 
-/** Mermaid reads these, in any case, as the beginning of something else. */
+/** Mermaid reads these words, in upper or lower case, as keywords. */
 const MERMAID_WORDS = ['state', 'note', 'class', 'classdef', 'style', 'default', 'scale', 'click', 'href'];
 
-/** Activities that every worker has besides its stages. */
+/** Activities of every worker besides the stages. No stage may have such a name. */
 const RUN_ACTIVITIES = ['nextStep', 'endRun'];
 
 function nameProblems(pipeline: Pipeline): string[] {
@@ -37,21 +37,21 @@ function nameProblems(pipeline: Pipeline): string[] {
     ...Object.values(pipeline.rescue.triggers ?? {}),
   ];
   return [
-    ...misnamed('a pipeline', [pipeline.name], (name) => PIPELINE_NAME.test(name)),
-    ...misnamed('a state', Object.keys(pipeline.states), isStateName),
-    ...misnamed(
+    ...nameFaultsIn('a pipeline', [pipeline.name], (name) => PIPELINE_NAME.test(name)),
+    ...nameFaultsIn('a state', Object.keys(pipeline.states), isStateName),
+    ...nameFaultsIn(
       'a stage',
       stages.map((each) => each.stage),
       (name) => isWord(name) && !RUN_ACTIVITIES.includes(name),
     ),
-    ...misnamed('an outcome', words, isWord),
-    ...misnamed('a trigger', triggers, (name) => TRIGGER.test(name)),
-    // They become a part of a statement.
-    ...misnamed('a column', Object.values(pipeline.tells ?? {}), (name) => COLUMN_NAME.test(name)),
+    ...nameFaultsIn('an outcome', words, isWord),
+    ...nameFaultsIn('a trigger', triggers, (name) => TRIGGER.test(name)),
+    // These names become part of an SQL statement.
+    ...nameFaultsIn('a column', Object.values(pipeline.tells ?? {}), (name) => COLUMN_NAME.test(name)),
   ];
 }
 
-function misnamed(what: string, names: readonly string[], isGood: (name: string) => boolean): string[] {
+function nameFaultsIn(what: string, names: readonly string[], isGood: (name: string) => boolean): string[] {
   return [...new Set(names)].filter((name) => !isGood(name)).map((name) => `'${name}' can't be the name of ${what}`);
 }
 
@@ -63,7 +63,7 @@ function isWord(name: string): boolean {
   return WORD.test(name) && !isInherited(name);
 }
 
-/** Every object answers to these, so a look-up by such a name would find something that nobody wrote. */
+/** Every object inherits these names, so a look-up would find a value that no table contains. */
 function isInherited(name: string): boolean {
   return name in Object.prototype;
 }
@@ -109,7 +109,7 @@ function stateProblems(state: string, row: StateRow): string[] {
   return problems;
 }
 
-/** A local activity keeps its workflow task open; what takes longer than this belongs into an activity of its own. */
+/** A local activity keeps its workflow task open, so a stage that takes longer must be an ordinary activity. */
 const LONGEST_SHORT_MS = 10_000;
 
 function stageProblems(row: StageRow): string[] {
@@ -120,7 +120,7 @@ function stageProblems(row: StageRow): string[] {
   );
   if (!isCount(row.tries)) problems.push(`stage '${stage}' needs at least one try`);
   if (row.fanOut && (!isCount(row.fanOut.width) || row.fanOut.width > UNITS_PER_WINDOW)) {
-    problems.push(`stage '${stage}' needs a width from 1 to ${String(UNITS_PER_WINDOW)}, the units of a window`);
+    problems.push(`stage '${stage}' needs a width from 1 to ${UNITS_PER_WINDOW}, the units of a window`);
   }
   if (row.short && (row.beats ?? progressWithin ?? row.fanOut)) {
     problems.push(`stage '${stage}' is short, so it neither beats nor reports progress nor fans out`);

@@ -15,7 +15,8 @@ import {
 import type { Pipeline, StageRow, StateRow } from './pipeline.js';
 import { rowProblems } from './sound-row.js';
 
-/** Refuses a table that would strand or loop an item. Runs when the module loads, so a bad table never starts. */
+/** Refuses a table that would strand or loop an item. It runs when the table's module loads, so a bad table never
+ *  starts. */
 export function assertSoundTable(pipeline: Pipeline): void {
   const problems = new Set([
     ...unknownStates(pipeline),
@@ -36,11 +37,12 @@ export function assertSoundTable(pipeline: Pipeline): void {
 
 interface Entrance {
   to: string;
-  /** As the table names it. */
+  /** The entrance's name in the table. */
   as: string;
 }
 
-/** Every way into a state that is no outcome: nothing was prepared for it, and nobody waits at the door. */
+/** Every way into a state that is not an outcome. Such a move brings no units with it, and it can't wait for a
+ *  place. */
 function entrancesOf(pipeline: Pipeline): Entrance[] {
   const { exhausted, resumesAt } = pipeline.rescue;
   const exhaustedStates = typeof exhausted === 'string' ? [exhausted] : Object.values(exhausted);
@@ -78,7 +80,7 @@ function missingDone(pipeline: Pipeline): string[] {
   });
 }
 
-/** A fan-out without units is done at once. So whatever comes before it must be a stage that returns them: not a person, a
+/** A fan-out without units is done at once. So the step before it must be a stage that returns units: not a decision, a
  *  rest or another fan-out, and not a stage that may be skipped. */
 function unfedFanOuts(pipeline: Pipeline): string[] {
   return Object.entries(pipeline.states).flatMap(([state, row]) =>
@@ -105,7 +107,7 @@ function feeds(stage: StageRow | undefined, outcome: string): boolean {
   return stage.spent !== 'skip' || outcome !== 'done';
 }
 
-/** A claim is made by a stage, so there must be one that can be claimed. */
+/** A stage makes the claim, so the target state must begin with a stage that can be claimed. */
 function wrongClaims(pipeline: Pipeline): string[] {
   return Object.entries(pipeline.states).flatMap(([state, row]) => {
     const claimed = claimedState(row);
@@ -115,7 +117,7 @@ function wrongClaims(pipeline: Pipeline): string[] {
   });
 }
 
-/** A state that nobody can begin in would be offered in vain. */
+/** The API offers the states of `retries`, so work must be able to begin in each of them. */
 function wrongRetries(pipeline: Pipeline): string[] {
   const possible = retryStates({ ...pipeline, retries: stateNamesOf(pipeline) });
   const wrong = (pipeline.retries ?? []).filter((state) => !possible.includes(state));
@@ -126,7 +128,7 @@ function wrongEntrances(pipeline: Pipeline): string[] {
   const rules: Record<string, (row: StateRow) => boolean> = {
     start: (row) => !isEnd(row),
     cancelled: isEnd,
-    // Work would be exhausted there again, and for ever.
+    // In a working state the item would be exhausted again, and for ever.
     exhausted: (row) => isEnd(row) || isAwaits(row),
     resumesAt: (row) => !isEnd(row) && !isAwaits(row),
     reopens: (row) => !isEnd(row),
@@ -144,7 +146,8 @@ function verbOf(row: StateRow): string {
   return isDoes(row) ? 'does work' : 'rests';
 }
 
-/** What is not admitted stays where it was: a stage's outcome and a claim can wait there, these can't. */
+/** An item that is not admitted stays in its state. After a stage's outcome or before a claim it can wait there; after
+ *  these moves it can't. */
 function crowdedStates(pipeline: Pipeline): string[] {
   const decided = Object.entries(pipeline.states).flatMap(([state, row]) =>
     isAwaits(row) ? Object.values(row.then).map((to) => ({ to, as: `a decision in '${state}'` })) : [],
@@ -155,7 +158,7 @@ function crowdedStates(pipeline: Pipeline): string[] {
   });
 }
 
-/** Within a visit no path may come back: a retry is a new visit, a rescue a recovery move. */
+/** Within a visit no path may come back to a state. A retry begins a new visit, and a rescue is a recovery move. */
 function loops(pipeline: Pipeline): string[] {
   const done = new Set<string>();
   const path: string[] = [];
@@ -195,7 +198,7 @@ function deadEnds(pipeline: Pipeline): string[] {
   return [...unreached, ...stranded];
 }
 
-/** A rescue takes the item back, or leaves it where it is; forward, it would leave work out. */
+/** A rescue takes the item back or leaves it in its state. A rescue forward would leave work out. */
 function leaps(pipeline: Pipeline): string[] {
   const { resumesAt } = pipeline.rescue;
   if (resumesAt === undefined) return [];

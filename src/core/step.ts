@@ -2,7 +2,8 @@ import { claimedState, isAwaits, isDoes, isEnd, rowOf, stagesIn } from './machin
 import type { Pipeline, StageRow } from './pipeline.js';
 import { msOf } from './span.js';
 
-/** What a run is told to do next. It travels in workflow history, so fields may be added but never change meaning. */
+/** The run's next step. It is stored in workflow history, so fields may be added but must never change their
+ *  meaning. */
 export type Step = StageStep | UnitsStep | WaitStep | NextStep | EndStep;
 
 interface Timed {
@@ -13,16 +14,16 @@ interface Timed {
   beatsMs: number;
 }
 export type StageStep = Timed & { do: 'stage'; short: boolean };
-/** One window of a fan-out: at most `width` of these units at once. */
+/** One window of a fan-out: at most `width` of these units run at once. */
 export type UnitsStep = Timed & { do: 'units'; units: string[]; width: number };
-/** Until a wake, or for this long. */
+/** The run waits until a wake, or for this long. */
 export interface WaitStep {
   do: 'wait';
   state: string;
   forMs: number | null;
   reason: string;
 }
-/** Ask again: the row knows. */
+/** The run asks for its next step, which the row knows. */
 export interface NextStep {
   do: 'next';
 }
@@ -31,28 +32,30 @@ export interface EndStep {
   why: 'final' | 'left' | 'superseded';
 }
 
-/** Heartbeat timeout where the table names none: four beats may be lost before a worker counts as frozen. */
+/** The heartbeat timeout where the table names none. Four beats may be lost before a worker counts as frozen. */
 export const DEFAULT_BEATS = '4s';
 
-/** No heartbeat timeout is shorter. A worker frozen inside a transaction loses its locks after 1.5 s, and the next attempt must
- *  not come before; and a row is beaten once a second at most, so that of a shorter one three quarters say nothing. */
+/** No heartbeat timeout is shorter, for two reasons. A worker frozen inside a transaction loses its locks after 1.5 s,
+ *  and the next attempt must not come earlier. A worker beats its row once a second at most, so that three quarters of
+ *  a shorter timeout would prove nothing. */
 export const SHORTEST_BEATS = '2s';
 
-/** Units handed to a run at once. Large enough that the ragged end of a window hardly counts, small enough for history. */
+/** Units handed to a run at once. Large enough that the idle places at the end of a window hardly count, small enough
+ *  for history. */
 export const UNITS_PER_WINDOW = 100;
 
-/** A full state is asked again this often. */
+/** How often an item asks again for a place in a full state. */
 export const ADMISSION_RETRY_MS = 5_000;
 
 export function stageStep(state: string, row: StageRow, visit: number): StageStep {
-  return { do: 'stage', ...timed(state, row, visit), short: row.short ?? false };
+  return { do: 'stage', ...timesOf(state, row, visit), short: row.short ?? false };
 }
 
 export function unitsStep(state: string, row: StageRow, visit: number, units: string[]): UnitsStep {
-  return { do: 'units', ...timed(state, row, visit), units, width: row.fanOut?.width ?? 1 };
+  return { do: 'units', ...timesOf(state, row, visit), units, width: row.fanOut?.width ?? 1 };
 }
 
-function timed(state: string, row: StageRow, visit: number): Timed {
+function timesOf(state: string, row: StageRow, visit: number): Timed {
   return {
     visit,
     state,
@@ -62,8 +65,8 @@ function timed(state: string, row: StageRow, visit: number): Timed {
   };
 }
 
-/** The step of an item that has just entered a state: no stage of it has run in this visit. `null` for a state that rests
- *  until something other than a run moves it. */
+/** The step of an item that has just entered a state, of which no stage has run in this visit. Null in a state that
+ *  rests until something other than a run moves the item. */
 export function entryStep(pipeline: Pipeline, state: string, visit: number): Step | null {
   const row = rowOf(pipeline, state);
   if (isEnd(row)) return { do: 'end', why: 'final' };

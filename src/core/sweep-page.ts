@@ -1,38 +1,38 @@
 export interface SweepPageInput {
   pipeline: string;
-  /** When the sweep began, by the database's clock: what was examined since is left for the next one. */
+  /** When the sweep began, by the database's clock. Items that were examined since then are left for the next sweep. */
   startedAt: string;
   /** How many items this sweep may still rescue. */
   rescuesLeft: number;
 }
 
-/** What one page of a sweep saw and did. */
+/** The counts of one page of a sweep. */
 export interface SweepPage {
   /** Items looked at, stuck or not. */
   examined: number;
-  /** Nothing is left to look at. */
+  /** No item is left to look at. */
   isLast: boolean;
   totalStuck: number;
   reEnqueued: number;
-  /** Runs that Temporal had never heard of, begun as they should have been: nothing was rescued. Pages of earlier versions,
-   *  which histories hold, do not say. */
+  /** Started runs that Temporal had never heard of. They count as no rescue. Pages of earlier versions, which histories
+   *  hold, lack this count. */
   started?: number;
   permanentlyFailed: number;
   parked: number;
-  /** Runs of items that had ended, asked to end as well. */
+  /** Runs that were asked to end because their item had ended. */
   endedRuns: number;
-  /** Said to operators, and otherwise left alone. */
+  /** Items that were reported to operators and otherwise left alone. */
   reported: number;
-  /** How long the stuck ones had given no sign of life, added up. */
+  /** The sum of the times for which the stuck items had given no sign of life. */
   stuckMsTotal: number;
   /** Stuck items by state. */
   byStatus: Record<string, number>;
-  /** Stuck items by reason; pages of earlier versions, which histories hold, do not say. */
+  /** Stuck items by reason. Pages of earlier versions, which histories hold, lack this count. */
   byReason?: Record<string, number>;
   errors: string[];
 }
 
-/** Nothing seen, nothing done yet. */
+/** A page on which nothing has been examined yet. */
 export function emptyPage(): SweepPage {
   return {
     examined: 0,

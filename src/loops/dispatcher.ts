@@ -14,14 +14,14 @@ export interface DispatcherDeps {
   logger: Logger;
 }
 
-/** One page of work; what is left comes with the next turn at once. */
+/** Items of one turn. After a full page the next turn begins at once. */
 const PAGE = 50;
 
-/** Items of a resumed pipeline that are marked to be woken in one turn: some turns' worth of wakes, so that a large pipeline
- *  comes back as fast as wakes are sent and no faster. */
+/** Items of a resumed pipeline that one turn marks to be woken. This is a few turns' worth of wakes, so that a large
+ *  pipeline comes back as fast as wakes are sent and no faster. */
 const RELEASED_PAGE = 200;
 
-/** Lost starts are seen within this; one cheap index look-up a turn. */
+/** A lost start is seen within this time. A turn costs one cheap index look-up. */
 const EVERY_MS = 500;
 
 export interface Counts {
@@ -30,26 +30,27 @@ export interface Counts {
   failed: number;
 }
 
-/** Wake it when something was just inserted. */
+/** `wake` it after an insert, so that the item's run starts without waiting for the next turn. */
 export type Dispatcher = Loop;
 
-/** Starts what is not started and tells runs what they have not seen. Any number of copies may run. */
+/** Starts the runs of items that have none, and wakes runs that have not seen their item's row. Any number of copies
+ *  may run. */
 export function startDispatcher(deps: DispatcherDeps): Dispatcher {
-  async function turn(): Promise<boolean> {
-    const counts = await dispatchDue(deps);
-    return counts.started + counts.woken >= PAGE;
+  async function turn(): Promise<number> {
+    const { started, woken } = await dispatchDue(deps);
+    return started + woken >= PAGE ? 0 : EVERY_MS;
   }
   return startLoop({ everyMs: EVERY_MS, name: 'dispatcher', logger: deps.logger, turn });
 }
 
-/** One turn. The rows were pushed on when they were taken, so a failure here is simply tried again later. */
+/** One turn. Taking a row also moves its due time on, so a start or wake that fails here is tried again later. */
 export async function dispatchDue(deps: DispatcherDeps): Promise<Counts> {
   await wakeReleased(deps.pool, RELEASED_PAGE);
   const starts = await takeDueStarts(deps.pool, PAGE);
   const wakes = await takeDueWakes(deps.pool, PAGE);
   const [started, woken] = await Promise.all([
-    Promise.all(starts.map((item) => succeeds(deps, item, startRun))),
-    Promise.all(wakes.map((item) => succeeds(deps, item, tellRun))),
+    Promise.all(starts.map((item) => tryFor(deps, item, startRun))),
+    Promise.all(wakes.map((item) => tryFor(deps, item, tellRun))),
   ]);
   const failed = [...started, ...woken].filter((ok) => !ok).length;
   return { started: started.filter(Boolean).length, woken: woken.filter(Boolean).length, failed };
@@ -63,7 +64,7 @@ async function startRun({ pool, pipelines, engine }: DispatcherDeps, item: DueIt
   await noteAccepted(pool, item);
 }
 
-/** A live item's run is woken until it has seen the row; an ended one's is asked to end, once. */
+/** A live item's run is woken until it has seen the row. The run of an ended item is asked once to end. */
 async function tellRun({ pool, engine }: DispatcherDeps, item: DueItem): Promise<void> {
   if (!item.ended) {
     await engine.wake(item);
@@ -75,7 +76,8 @@ async function tellRun({ pool, engine }: DispatcherDeps, item: DueItem): Promise
 
 type Act = (deps: DispatcherDeps, item: DueItem) => Promise<void>;
 
-async function succeeds(deps: DispatcherDeps, item: DueItem, act: Act): Promise<boolean> {
+/** False: the act failed, and its log line is written. */
+async function tryFor(deps: DispatcherDeps, item: DueItem, act: Act): Promise<boolean> {
   try {
     await act(deps, item);
     return true;

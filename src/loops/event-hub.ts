@@ -1,110 +1,80 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import {
-  type FeedEvent,
-  feedHorizon,
-  type FeedPosition,
-  isBehind,
-  type ItemPulse,
-  readFeed,
-  readPulses,
-} from '../db/reads/event-feed.js';
+import { feedHorizon, isBehind, readFeed, readPulses } from '../db/reads/event-feed.js';
+import type { EventHub, FeedEvent, FeedListener, FeedPosition, ItemPulse } from '../ports/event-hub.js';
+import { startLoop } from './loop.js';
 
-/** Who hears of moves: all, or those of one owner or one pipeline. */
-export interface FeedListener {
-  owner: string | null;
-  pipeline: string | null;
-  send(event: FeedEvent): void;
-  /** It was away for too long, or in another database: what it missed is not told. */
-  reset(): void;
-}
-
-export interface Following {
-  position(): FeedPosition;
-  stop(): void;
-}
-
-export interface EventHub {
-  follow(listener: FeedListener, after: FeedPosition | null): Promise<Following>;
-  /** Tells once a second how far the item is. */
-  watch(itemId: string, tell: (pulse: ItemPulse) => void): () => void;
-  close(): Promise<void>;
-}
-
-/** One look a second serves everybody who listens, however many they are. */
+/** One look a second serves all listeners, however many there are. */
 const EVERY_MS = 1_000;
 const PAGE = 500;
 
-/** Events that one who comes back is told; further back it is better to load the list anew. */
+/** The missed events that a returning listener is sent; a client that missed more had better load its list again. */
 const MISSED_TOLD = 2_000;
 
-interface Attached extends FeedListener {
+export interface RunningEventHub extends EventHub {
+  stop(): Promise<void>;
+}
+
+/** Reads moves and pulses for the listeners of this process. A turn without listeners reads nothing. */
+export function startEventHub({ pool, logger }: { pool: pg.Pool; logger: Logger }): RunningEventHub {
+  const feed = createFeed(pool);
+  const pulses = createPulses(pool);
+  const loop = startLoop({
+    everyMs: EVERY_MS,
+    name: 'event hub',
+    logger,
+    async turn() {
+      await feed.tellMoves();
+      await pulses.tellPulses();
+    },
+  });
+  return { follow: feed.follow, watch: pulses.watch, stop: () => loop.stop() };
+}
+
+interface Follower extends FeedListener {
   at: FeedPosition;
 }
 
-export function createEventHub({ pool, logger }: { pool: pg.Pool; logger: Logger }): EventHub {
-  const attached = new Set<Attached>();
-  const watchers = new Map<string, Set<(pulse: ItemPulse) => void>>();
-  const stop = new AbortController();
-  /** Those who are being told what they missed: the loop must go on for them too. */
-  let arriving = 0;
-  let position: FeedPosition | null = null;
-  let running: Promise<void> | undefined;
+interface Feed extends Pick<EventHub, 'follow'> {
+  tellMoves(): Promise<void>;
+}
 
-  function isNeeded(): boolean {
-    return !stop.signal.aborted && attached.size + watchers.size + arriving > 0;
-  }
-  function ensureRunning(): void {
-    running ??= loop().finally(() => {
-      running = undefined;
-      if (isNeeded()) ensureRunning();
-    });
-  }
-  async function loop(): Promise<void> {
-    while (isNeeded()) {
-      await turn();
-      await delay(EVERY_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-    }
-    position = null;
-  }
-  async function turn(): Promise<void> {
-    try {
-      if (attached.size > 0) await tellMoves();
-      if (watchers.size > 0) await tellPulses();
-    } catch (error) {
-      logger.warn({ err: error }, 'events could not be read');
-    }
-  }
+function createFeed(pool: pg.Pool): Feed {
+  const followers = new Set<Follower>();
+  /** Listeners that are still being sent what they missed. */
+  let arriving = 0;
+  /** Up to here the followers have been told; null while there are none. */
+  let position: FeedPosition | null = null;
+
+  /** Sends all followers the moves since the last turn, page by page. */
   async function tellMoves(): Promise<void> {
-    for (let isFull = true; isFull && attached.size > 0;) {
-      const read = await readFeed(pool, await hubPosition(), { limit: PAGE });
-      // From here to the end of the round nothing waits: who attaches does so before it or behind it.
+    // The next listener starts at the horizon of its time, so that nobody reads the moves of an hour without listeners.
+    if (followers.size + arriving === 0) position = null;
+    for (let isFull = true; isFull && followers.size > 0;) {
+      const read = await readFeed(pool, await feedPosition(), { limit: PAGE });
+      // Nothing waits from here to the end of the round, so a listener joins either before it or after it.
       position = read.position;
-      for (const listener of attached) tell(listener, read.events, read.position);
+      for (const follower of followers) tell(follower, read.events, read.position);
       isFull = read.isFull;
     }
   }
-  async function tellPulses(): Promise<void> {
-    for (const pulse of await readPulses(pool, [...watchers.keys()])) {
-      for (const each of watchers.get(pulse.id) ?? []) each(pulse);
-    }
-  }
 
-  /** The first who comes fixes it; whoever else was looking for one meanwhile takes that. */
-  async function hubPosition(): Promise<FeedPosition> {
+  /** The first caller sets the position; a caller that was reading the horizon at the same time takes the first
+   *  caller's. */
+  async function feedPosition(): Promise<FeedPosition> {
     if (position) return position;
     const horizon = await feedHorizon(pool);
     position ??= horizon;
     return position;
   }
 
-  /** Tells what was missed, until there is nothing between the listener and the hub; then attaches in the same breath. */
-  async function catchUp(listener: FeedListener, after: FeedPosition): Promise<Attached> {
-    const follower: Attached = { ...listener, at: after };
+  /** Sends the missed moves to the listener. The listener joins the others in the same step in which it reaches their
+   *  position, because a wait in between would lose moves. */
+  async function join(listener: FeedListener, after: FeedPosition): Promise<Follower> {
+    const follower: Follower = { ...listener, at: after };
     let told = 0;
     for (;;) {
-      const target = await hubPosition();
+      const target = await feedPosition();
       if (!isBehind(follower.at, target)) break;
       if (told >= MISSED_TOLD) {
         listener.reset();
@@ -116,56 +86,61 @@ export function createEventHub({ pool, logger }: { pool: pg.Pool; logger: Logger
       tell(follower, read.events, read.position);
       told += read.events.length;
     }
-    attached.add(follower);
+    followers.add(follower);
     return follower;
   }
 
-  async function arrive(listener: FeedListener, after: FeedPosition | null): Promise<Attached> {
-    const horizon = await feedHorizon(pool);
-    if (after === null) return catchUp(listener, horizon);
-    // Nobody was ever told a position that this database has not reached: it is another one.
-    if (!isBehind(horizon, after)) return catchUp(listener, after);
-    listener.reset();
-    return catchUp(listener, horizon);
+  async function follow(listener: FeedListener, after: FeedPosition | null) {
+    arriving += 1;
+    try {
+      const follower = await join(listener, await beginningOf(pool, listener, after));
+      return { position: () => follower.at, stop: () => void followers.delete(follower) };
+    } finally {
+      arriving -= 1;
+    }
   }
-
-  return {
-    async follow(listener, after) {
-      arriving += 1;
-      try {
-        const follower = await arrive(listener, after);
-        return {
-          position: () => follower.at,
-          stop: () => {
-            attached.delete(follower);
-          },
-        };
-      } finally {
-        arriving -= 1;
-        ensureRunning();
-      }
-    },
-    watch(itemId, tellPulse) {
-      const own = watchers.get(itemId) ?? new Set();
-      watchers.set(itemId, own.add(tellPulse));
-      ensureRunning();
-      return () => {
-        own.delete(tellPulse);
-        if (own.size === 0) watchers.delete(itemId);
-      };
-    },
-    async close() {
-      stop.abort();
-      await running;
-    },
-  };
+  return { follow, tellMoves };
 }
 
-function tell(listener: Attached, events: readonly FeedEvent[], upTo: FeedPosition): void {
-  for (const event of events) {
-    const isNew = isBehind(listener.at, event);
-    const isIts = listener.owner === null || listener.owner === event.owner;
-    if (isNew && isIts && (listener.pipeline === null || listener.pipeline === event.pipeline)) listener.send(event);
+/** Where the listener's feed begins. A position ahead of the horizon comes from another database, so the feed starts
+ *  over. */
+async function beginningOf(pool: pg.Pool, listener: FeedListener, after: FeedPosition | null): Promise<FeedPosition> {
+  const horizon = await feedHorizon(pool);
+  if (after === null) return horizon;
+  if (!isBehind(horizon, after)) return after;
+  listener.reset();
+  return horizon;
+}
+
+function tell(follower: Follower, events: readonly FeedEvent[], upTo: FeedPosition): void {
+  for (const event of events) if (isBehind(follower.at, event) && concerns(event, follower)) follower.send(event);
+  if (isBehind(follower.at, upTo)) follower.at = upTo;
+}
+
+function concerns(event: FeedEvent, { owner, pipeline }: FeedListener): boolean {
+  return (owner === null || owner === event.owner) && (pipeline === null || pipeline === event.pipeline);
+}
+
+interface Pulses extends Pick<EventHub, 'watch'> {
+  tellPulses(): Promise<void>;
+}
+
+function createPulses(pool: pg.Pool): Pulses {
+  const watchers = new Map<string, Set<(pulse: ItemPulse) => void>>();
+
+  async function tellPulses(): Promise<void> {
+    if (watchers.size === 0) return;
+    for (const pulse of await readPulses(pool, [...watchers.keys()])) {
+      for (const send of watchers.get(pulse.id) ?? []) send(pulse);
+    }
   }
-  if (isBehind(listener.at, upTo)) listener.at = upTo;
+  function watch(itemId: string, send: (pulse: ItemPulse) => void): () => void {
+    const own = watchers.get(itemId) ?? new Set();
+    watchers.set(itemId, own.add(send));
+    return () => {
+      own.delete(send);
+      if (own.size === 0) watchers.delete(itemId);
+    };
+  }
+  return { watch, tellPulses };
 }

@@ -1,48 +1,51 @@
 import type { Logger } from 'pino';
 
 export interface Loop {
-  /** Do a turn now. */
+  /** Ends the pause, so that the next turn begins now. During a turn it does nothing. */
   wake(): void;
   /** When the last turn ended without an error; null before the first. */
   lastTurnAt(): Date | null;
-  /** Resolves when the turn that runs has ended. */
+  /** Resolves when the running turn has ended. No turn begins after that. */
   stop(): Promise<void>;
 }
 
 export interface LoopOptions {
+  /** The pause between two turns, and after a turn that failed. */
   everyMs: number;
-  /** In the log, when a turn failed. */
+  /** Names the loop in the log line of a turn that failed. */
   name: string;
   logger: Logger;
-  /** True: there is more to do, and the next turn comes at once. */
-  turn(): Promise<boolean | void>;
+  /** May return the pause before the next turn, in milliseconds: 0 while more work is waiting. Without it, the pause is
+   *  `everyMs`. */
+  turn(): Promise<number | void>;
 }
 
-/** Does a turn at once and then again and again, each after the last has ended. A turn that fails is one line. */
+/** Takes a turn at once and then again and again; a turn begins only after the last has ended. A turn that fails writes
+ *  one log line and does not end the loop. */
 export function startLoop({ everyMs, name, logger, turn }: LoopOptions): Loop {
-  let stopped = false;
+  let isStopped = false;
   let lastTurnAt: Date | null = null;
   let wake: () => void = () => undefined;
 
   async function run(): Promise<void> {
-    while (!stopped) {
-      const isBusy = await oneTurn();
-      // Stopped meanwhile, there was no pause yet that could be ended.
-      if (!stopped && !isBusy) await pause();
+    while (!isStopped) {
+      const pauseMs = (await takeTurn()) ?? everyMs;
+      // After a stop during the turn nothing would end the pause.
+      if (!isStopped && pauseMs > 0) await pause(pauseMs);
     }
   }
-  async function oneTurn(): Promise<boolean | void> {
+  async function takeTurn(): Promise<number | void> {
     try {
-      const isBusy = await turn();
+      const pauseMs = await turn();
       lastTurnAt = new Date();
-      return isBusy;
+      return pauseMs;
     } catch (error) {
       logger.warn({ err: error, loop: name }, 'a turn failed; it is made again');
     }
   }
-  function pause(): Promise<void> {
+  function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, everyMs);
+      const timer = setTimeout(resolve, ms);
       wake = () => {
         clearTimeout(timer);
         resolve();
@@ -56,7 +59,7 @@ export function startLoop({ everyMs, name, logger, turn }: LoopOptions): Loop {
     },
     lastTurnAt: () => lastTurnAt,
     async stop() {
-      stopped = true;
+      isStopped = true;
       wake();
       await running;
     },

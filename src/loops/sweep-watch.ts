@@ -14,15 +14,17 @@ export interface SweepWatchDeps {
 }
 
 export interface SweepWatch {
-  /** The sweeps that should have ended long ago, asked of the database now. */
+  /** The sweeps that should have ended long ago, read from the database now. */
   late(): Promise<LateSweep[]>;
   stop(): Promise<void>;
 }
 
-/** As often as the shortest sweep: what is late is told within half of what made it late. */
+/** As often as the shortest sweep, so that a late sweep is reported soon: after two missed intervals and at most a
+ *  third. */
 const EVERY_MS = 10_000;
 
-/** Watches the janitor: recovery that has stopped would otherwise be noticed last. Any number of copies may run. */
+/** Watches the sweeps, because recovery that has stopped would otherwise be noticed last. Any number of copies may
+ *  run. */
 export function startSweepWatch(deps: SweepWatchDeps): SweepWatch {
   const since = performance.now();
   let isOver = false;
@@ -34,7 +36,7 @@ export function startSweepWatch(deps: SweepWatchDeps): SweepWatch {
     logger: deps.logger,
     async turn() {
       await raiseLate(deps, await late());
-      // A Temporal that hangs must not keep us from ending.
+      // A Temporal that hangs must not keep this process from ending.
       if (!isOver) await Promise.race([noteCounts(deps), new Promise<void>((resolve) => (giveUp = resolve))]);
     },
   });
@@ -66,7 +68,7 @@ export async function raiseLate({ pool, logger }: SweepWatchDeps, late: readonly
   }
 }
 
-/** Temporal being away is said elsewhere, and says nothing about skips. */
+/** A schedule that Temporal does not answer for is left out: health reports the outage, and the counts are unknown. */
 export async function noteCounts({ pool, schedules, logger }: SweepWatchDeps): Promise<void> {
   for (const { id } of schedules.rows) {
     const status = await schedules.find(id).catch(() => null);

@@ -5,9 +5,11 @@ import { workflowIdOf } from '../core/run.js';
 import { openSession, type Session } from '../db/postgres/session.js';
 import { type HeldAttempt, listHeldAttempts, lookAtWorkers, markDied, markSeenGone } from '../db/recovery/workers.js';
 import type { Engine } from '../ports/engine.js';
+import { startLoop } from './loop.js';
 
 export interface WatcherDeps {
-  /** Direct: what is known is known by one session only. */
+  /** The session goes past any connection pooler, because the watcher's knowledge of the locks is true for one session
+   *  only. */
   directUrl: string;
   pool: pg.Pool;
   engine: Pick<Engine, 'failAttempt' | 'resetSticky'>;
@@ -16,13 +18,13 @@ export interface WatcherDeps {
   goneForMs: number;
 }
 
-/** Twice in the shortest time a lock may be gone; one read of the lock table each. */
+/** Twice in the shortest time that a lock may be gone. A look costs one read of the lock table. */
 const EVERY_MS = 125;
 
-/** After a turn that failed: a server that is away is not back sooner. */
+/** The pause after a turn that failed: a server that is away is not back sooner. */
 const RETRY_MS = 1_000;
 
-/** Runs at once. A worker may hold thousands of attempts. */
+/** Runs released at once. A worker may hold thousands of attempts. */
 const AT_ONCE = 50;
 
 export interface Watcher {
@@ -31,65 +33,61 @@ export interface Watcher {
   stop(): Promise<void>;
 }
 
-/** Sees workers die, and gives what they were running to others. Any number of copies may run. */
+/** Sees workers die, and gives their attempts to other workers. Any number of copies may run. */
 export function startWatcher(deps: WatcherDeps): Watcher {
-  let stopped = false;
-  let lastTurnAt: Date | null = null;
-  let nudge: () => void = () => undefined;
-  let session: Session | null = null;
-  let known: Sightings = new Map();
+  const locks = createLockWatch(deps);
+  let lastLookAt: Date | null = null;
 
-  async function loop(): Promise<void> {
-    while (!stopped) await pause((await turn()) ? EVERY_MS : RETRY_MS);
-    session?.close();
+  async function turn(): Promise<number> {
+    const dead = await locks.findDead();
+    // Set before the burials: with Temporal away they fail, and the watcher can see workers die all the same.
+    lastLookAt = new Date();
+    const buried = await Promise.all(dead.map((worker) => tryToBury(deps, worker)));
+    return buried.every(Boolean) ? EVERY_MS : RETRY_MS;
   }
-  async function turn(): Promise<boolean> {
-    const dead = await look().catch((error: unknown) => {
-      deps.logger.warn({ err: error }, 'watcher could not look for dead workers');
-      return null;
-    });
-    if (!dead) return false;
-    lastTurnAt = new Date();
-    const buried = await Promise.all(dead.map((worker) => succeeds(deps, worker)));
-    return buried.every(Boolean);
-  }
-  async function look(): Promise<WorkerLook[]> {
-    try {
-      session ??= await openSession({ url: deps.directUrl, name: 'watcher' });
-      const seen = await lookAtWorkers(session, [...known.keys()]);
-      const verdict = presenceVerdict(known, seen, deps.goneForMs);
-      known = verdict.known;
-      return seen.workers.filter(({ id }) => verdict.dead.includes(id));
-    } catch (error) {
-      // What it knew was true only as long as nothing came between two looks.
-      session?.close();
-      session = null;
-      known = new Map();
-      throw error;
-    }
-  }
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, stopped ? 0 : ms);
-      nudge = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-  const running = loop();
-
+  const loop = startLoop({ everyMs: RETRY_MS, name: 'watcher', logger: deps.logger, turn });
   return {
-    lastTurnAt: () => lastTurnAt,
+    lastTurnAt: () => lastLookAt,
     async stop() {
-      stopped = true;
-      nudge();
-      await running;
+      await loop.stop();
+      locks.close();
     },
   };
 }
 
-async function succeeds(deps: WatcherDeps, worker: WorkerLook): Promise<boolean> {
+interface LockWatch {
+  findDead(): Promise<WorkerLook[]>;
+  close(): void;
+}
+
+/** Looks at the workers' locks in one session that is kept from turn to turn. */
+function createLockWatch({ directUrl, goneForMs }: WatcherDeps): LockWatch {
+  let session: Session | null = null;
+  let known: Sightings = new Map();
+
+  async function findDead(): Promise<WorkerLook[]> {
+    try {
+      session ??= await openSession({ url: directUrl, name: 'watcher' });
+      const seen = await lookAtWorkers(session, [...known.keys()]);
+      const verdict = presenceVerdict(known, seen, goneForMs);
+      known = verdict.known;
+      return seen.workers.filter(({ id }) => verdict.dead.includes(id));
+    } catch (error) {
+      // Sightings are true only while nothing comes between two looks of one session.
+      close();
+      throw error;
+    }
+  }
+  function close(): void {
+    session?.close();
+    session = null;
+    known = new Map();
+  }
+  return { findDead, close };
+}
+
+/** False: the burial failed, and its log line is written. */
+async function tryToBury(deps: WatcherDeps, worker: WorkerLook): Promise<boolean> {
   try {
     await buryWorker(deps, worker);
     return true;
@@ -101,14 +99,14 @@ async function succeeds(deps: WatcherDeps, worker: WorkerLook): Promise<boolean>
 
 type BurialDeps = Pick<WatcherDeps, 'pool' | 'engine' | 'logger'>;
 
-/** Lets others take the worker's runs, ends its attempts, and only then marks it: whoever is interrupted before is repeated, by
- *  itself or by another copy. Doing it twice does no harm, and neither does doing it to a worker that lives: its attempts are
- *  run elsewhere, and the fence refuses its commits. */
+/** Lets other workers take the dead worker's runs, ends its attempts, and marks it only then. A burial that is
+ *  interrupted before the mark is made again, by this watcher or another copy. Burying a worker twice does no harm, and
+ *  neither does burying a worker that lives: its attempts run elsewhere, and the fence refuses its commits. */
 export async function buryWorker({ pool, engine, logger }: BurialDeps, worker: WorkerLook): Promise<void> {
   const seenGoneAt = await markSeenGone(pool, worker);
   if (!seenGoneAt) return;
   const held = await listHeldAttempts(pool, worker.id);
-  const runs = byRun(held);
+  const runs = groupByRun(held);
   for (let at = 0; at < runs.length; at += AT_ONCE) {
     await Promise.all(runs.slice(at, at + AT_ONCE).map((attempts) => releaseRun(engine, attempts, worker.id)));
   }
@@ -116,8 +114,8 @@ export async function buryWorker({ pool, engine, logger }: BurialDeps, worker: W
   logger.warn({ worker: worker.id, seenGoneAt, attempts: held.length, runs: runs.length }, 'worker died');
 }
 
-/** The sticky queue first: the next attempt may be over in a moment, and what follows it would wait for the dead. An attempt of a
- *  short stage has no token; it ends with its workflow task. */
+/** The sticky queue is reset first: the next attempt may end at once, and the workflow task after it would wait for the
+ *  dead worker. An attempt of a short stage has no token, because it ends with its workflow task. */
 async function releaseRun(engine: BurialDeps['engine'], attempts: HeldAttempt[], worker: string): Promise<void> {
   const [run] = attempts;
   if (run) await engine.resetSticky(run);
@@ -125,7 +123,7 @@ async function releaseRun(engine: BurialDeps['engine'], attempts: HeldAttempt[],
   await Promise.all(tokens.map((token) => engine.failAttempt(token, `worker died: ${worker}`)));
 }
 
-function byRun(held: readonly HeldAttempt[]): HeldAttempt[][] {
+function groupByRun(held: readonly HeldAttempt[]): HeldAttempt[][] {
   const runs = new Map<string, HeldAttempt[]>();
   for (const attempt of held) {
     const id = workflowIdOf(attempt);

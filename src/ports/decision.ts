@@ -2,13 +2,14 @@ import type { AwaitingOf, DecisionOf, Pipeline } from '../core/pipeline.js';
 import type { Sql } from './sql.js';
 import type { JsonObject } from './stage.js';
 
-/** What a decision brings about besides its move, in the transaction that makes it; returns what the audit entry says of it. */
+/** Writes the effect of a decision, in the transaction that makes its move. Returns the facts for the audit entry. */
 export type DecisionSave = (transaction: Sql, itemId: string) => Promise<JsonObject>;
 
-/** Of one pipeline, by state and outcome; the compiler refuses a word that its table does not have. */
+/** The effects of one pipeline, by state and outcome. The compiler refuses a state or an outcome that the table does
+ *  not have. */
 export type DecisionSaves<P extends Pipeline> = {
   readonly [State in AwaitingOf<P>]?: { readonly [Outcome in DecisionOf<P, State>]?: DecisionSave };
 };
 
-/** By state and outcome, of whatever pipeline. */
+/** The effects of any pipeline, by state and outcome. */
 export type AnyDecisionSaves = Readonly<Record<string, Readonly<Record<string, DecisionSave>>>>;

@@ -1,6 +1,6 @@
 import type { RunInput, RunRef } from '../core/run.js';
 
-/** What the engine knows of a run. */
+/** A run as the engine knows it. */
 export type RunStatus =
   /** `wedgedBy`: the failure its workflow tasks fail with, again and again. */
   | { is: 'alive'; wedgedBy: string | null }
@@ -8,15 +8,15 @@ export type RunStatus =
   | { is: 'gone'; how: string };
 
 export interface QueueStatus {
-  /** Who asked for work of this pipeline in the last minutes, whether it still lives or not. */
+  /** The workers that asked for work of this pipeline in the last minutes, alive or not. */
   pollers: { identity: string; seenAt: Date }[];
   /** Tasks that wait for a worker, and how long the oldest has; null: not known. */
   backlog: number | null;
   oldestMs: number | null;
 }
 
-/** The workflow engine. Every call may fail with AppError `engine_unavailable`: then nothing is known, and whoever asked
- *  acts on nothing and tries again later. */
+/** The workflow engine. Every call may fail with AppError `engine_unavailable`: then nothing is known, and the caller
+ *  does nothing and tries again later. */
 export interface Engine {
   /** Starts the run. One that is there already, running or closed, is success. */
   start(run: RunInput): Promise<void>;
@@ -28,8 +28,8 @@ export interface Engine {
   queue(pipeline: string): Promise<QueueStatus>;
   /** The open runs of a pipeline, oldest knowledge included: one may have closed since. */
   openRuns(pipeline: string): AsyncIterable<RunRef & { startedAt: Date }>;
-  /** Ends the attempt that holds this task token, so that another one begins at once. False: it is over already. By token and
-   *  never by id, which would end the healthy attempt after it. */
+  /** Ends the attempt that holds this task token, so that the next attempt begins at once. False: the attempt is over
+   *  already. The token names the attempt and never an id, because an id could end the healthy attempt that follows. */
   failAttempt(token: Uint8Array, why: string): Promise<boolean>;
   /** Lets any worker take the run's next workflow task, not only the one that has it cached. */
   resetSticky(run: RunRef): Promise<void>;

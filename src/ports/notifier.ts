@@ -1,6 +1,7 @@
+import type { Sql } from './sql.js';
 import type { JsonObject } from './stage.js';
 
-/** What somebody is told of. */
+/** A message to an owner, a person or the operators. */
 export interface Notice {
   /** Names the occasion. A receiver that has seen it may drop the second: after a crash it may come twice. */
   id: string;
@@ -8,13 +9,14 @@ export interface Notice {
   sentence: string;
   pipeline: string | null;
   itemId: string | null;
-  /** Set where the owner is told; null, operators are. */
+  /** The owner who is told. Null: operators are told. */
   owner: string | null;
-  /** Set where one person alone is told, at this address, of an item that concerns them; null elsewhere. */
+  /** The address of the one person who is told of an item that concerns them. Null: the notice is not for one
+   *  person. */
   mailTo: string | null;
   payload: JsonObject;
   at: Date;
-  /** What that person reads, where there is more to say than the sentence. */
+  /** The mail to that person, if there is more to say than the sentence. */
   letter?: Letter;
 }
 
@@ -23,19 +25,22 @@ export interface Letter {
   text: string;
 }
 
+/** Writes the letter about an ended item of a pipeline; null: the notice's sentence says all. */
+export type WriteLetter = (sql: Sql, itemId: string) => Promise<Letter | null>;
+
 export type ChannelName = 'log' | 'webhook' | 'smtp' | 'slack';
 
 /** Whom a notice is for. */
 export type Addressed = Pick<Notice, 'owner' | 'mailTo'>;
 
-/** One way to tell somebody. */
+/** One channel for notices. */
 export interface Notifier {
-  /** Whether there is somebody at the other end for this one. Asked once for each notice. */
+  /** Whether this channel can reach the receivers of the notice. It is asked once for each notice. */
   reaches(notice: Addressed): boolean;
   /** Resolves when the receiver has taken it. Rejects with an AppError: `delivery_refused`, trying again can't help, or
    *  `delivery_failed`, it can; `facts.retryAfterMs` is when the receiver asked for it. Ends soon after `signal` is aborted. */
   deliver(notice: Notice, signal: AbortSignal): Promise<void>;
 }
 
-/** Those that are configured. The log is always there, so that no notice is lost for want of a channel. */
+/** The configured channels. The log is always among them, so that no notice is lost for want of a channel. */
 export type Channels = Readonly<{ log: Notifier } & Partial<Record<ChannelName, Notifier>>>;

@@ -1,6 +1,6 @@
 import type { ScheduleRow } from '../core/schedules.js';
 
-/** What the engine knows of a schedule. */
+/** A schedule as the engine knows it. */
 export interface ScheduleStatus {
   nextAt: Date | null;
   /** When it last started a run, asked for by hand or not. */
@@ -9,7 +9,8 @@ export interface ScheduleStatus {
   running: string[];
   /** Null: it is not paused. */
   paused: { why: string | null } | null;
-  /** Runs it started; runs it left out because the one before went on; runs that came due while the engine was away. */
+  /** Runs that the schedule started; runs that it left out because the run before went on; runs that came due while the
+   *  engine was away. */
   actions: number;
   skipped: number;
   missed: number;
@@ -25,6 +26,8 @@ export interface Schedules {
   find(id: string): Promise<ScheduleStatus | null>;
   /** Starts a run now; left out, and counted as skipped, when one goes on. */
   trigger(id: string): Promise<void>;
+  /** Asks the runs that go on to end. */
+  abort(id: string): Promise<void>;
   pause(id: string, why: string): Promise<void>;
   resume(id: string, why: string): Promise<void>;
 }

@@ -4,17 +4,17 @@ import type { Sql, Statement } from './sql.js';
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-/** What a stage writes besides the spine, in the committing transaction: one statement (the fast way), or a function, which may
- *  return more facts for the audit entry: what only the transaction knows, such as the number it gave out. */
+/** The effect of a stage, written in the committing transaction. It is one statement (the fast way) or a function. A
+ *  function may return more facts for the audit entry, such as a number that only the transaction knows. */
 export type Save = Statement | ((transaction: Sql) => Promise<JsonObject | void>);
 
 export interface StageContext {
   item: { id: string; pipeline: string; owner: string; visit: number };
-  /** What one task of a fan-out works on; '' elsewhere. */
+  /** The unit of one task of a fan-out stage. '' in every other stage. */
   unit: string;
   /** How often this task was claimed, counting this time. */
   attempt: number;
-  /** What an earlier attempt kept with `keep`; null at first. */
+  /** The value that an earlier attempt kept with `keep`. Null: no attempt kept one. */
   checkpoint: Json;
   /** Aborted when the time is up, the worker shuts down, or the item is no longer ours. */
   signal: AbortSignal;

@@ -1,4 +1,5 @@
-import { ConfigError, EXIT_CONFIG, isBelowNpm, loadConfig } from '../config.js';
+import { ConfigError, EXIT_CONFIG, isBelowNpm } from '../config.js';
+import { loadConfig } from './parts/from-domains.js';
 import { openDataDir } from './embedded/data-dir.js';
 import { startEverything } from './embedded/start-everything.js';
 import { StartError } from './embedded/start-error.js';

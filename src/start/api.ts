@@ -1,35 +1,35 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApiDeps, type ApiSettings, type App, buildApp } from '../api/app.js';
+import { buildApp } from '../api/app.js';
+import type { ApiDeps, ApiSettings, App } from '../api/parts.js';
 import type { AuthSettings } from '../api/http/auth.js';
-import { within } from '../api/items/engine-health.js';
+import { giveUpAfter } from '../api/items/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
-import { createStatusLinks } from '../api/items/status-links.js';
 import { countStarts } from '../api/items/tell-engine.js';
-import { type Config, ConfigError, loadConfig } from '../config.js';
-import { hasShortStage } from '../core/machine.js';
+import { type Config, ConfigError } from '../config.js';
+import { domainApi, loadConfig } from './parts/from-domains.js';
 import { schedulesOf } from '../core/schedules.js';
 import { createPool } from '../db/postgres/client.js';
 import { createPrisma } from '../db/postgres/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
-import { createTemporalEngine } from '../temporal/engine.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
-import { DECISION_SAVES } from './decisions.js';
+import { createEngine } from './parts/engine.js';
+import { scheduledJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
 import { pipelinesOf } from './parts/pipelines.js';
 import { runProcess } from './parts/run-process.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
-/** A megabyte: what is larger than that is uploaded, not posted. */
+/** A megabyte. Larger content is uploaded, not posted. */
 const BODY_LIMIT_BYTES = 1_048_576;
 
 /** A loop that is late by half a second on average makes every answer at least that late. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
 
-/** Serves until `stop` is aborted, and a little longer where it is told to; then lets what is in flight end. Neither Postgres nor
- *  Temporal must be there. */
+/** Serves until `stop` is aborted, and a little longer if the settings say so. Then requests in flight may end. Neither
+ *  Postgres nor Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const { databaseUrl, directUrl, temporalAddress, auth } = neededOf(config);
   const logger = createLogger({ name: 'api', level: config.logLevel });
@@ -39,16 +39,10 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const prisma = createPrisma(pool);
   const client = createTemporalClient({ ...config.temporal, address: temporalAddress });
   const pipelines = pipelinesOf(config);
-  const short = new Set(
-    Object.values(pipelines)
-      .filter(hasShortStage)
-      .map((each) => each.name),
-  );
-  const engine = createTemporalEngine(client, { isShort: (name) => short.has(name) });
-  const schedules = createTemporalSchedules(client, schedulesOf(pipelines, config.schedules));
-  const links = createStatusLinks(config.links);
+  const engine = createEngine(client, pipelines);
+  const schedules = createTemporalSchedules(client, schedulesOf(pipelines, scheduledJobsOf(config), config.schedules));
   const databases = { databaseUrl, directUrl, pool };
-  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, links, metrics, logger });
+  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller } = config.api;
   const limits = {
     ...{ rateLimitPerMinute, maxStreams, maxStreamsPerCaller },
@@ -60,8 +54,8 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     limits,
     bodyLimitBytes: BODY_LIMIT_BYTES,
     temporalUi: temporalUiOf(config),
+    links: config.links,
     sendsMail,
-    submission: config.submission,
   };
   const deps: ApiDeps = {
     pool,
@@ -69,8 +63,8 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     engine: countStarts(engine, metrics, 'api'),
     schedules,
     pipelines,
-    decisionSaves: DECISION_SAVES,
-    links,
+    ...domainApi(config),
+    hub: loops.hub,
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,
     sweeps: loops.sweeps,
@@ -100,7 +94,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     if (!stop.aborted) await once(stop, 'abort');
     await delay(config.api.drainMs);
   } finally {
-    await within(config.shutdownGraceMs, close()).catch((error: unknown) => {
+    await giveUpAfter(config.shutdownGraceMs, close()).catch((error: unknown) => {
       logger.warn({ err: error }, 'api did not close in time');
     });
   }

@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, loadConfig } from '../config.js';
+import { type Config, ConfigError } from '../config.js';
+import { domainChecks, loadConfig } from './parts/from-domains.js';
 import { createPool } from '../db/postgres/client.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
 import { messageOf, type NamedFinding, runChecks } from './doctor/check.js';
 import { databaseChecks } from './doctor/database-checks.js';
-import { submissionChecks } from '../domains/submission/start/doctor-checks.js';
 import { temporalChecks } from './doctor/temporal-checks.js';
 import { installationOf } from './embedded/installation.js';
 
-const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks, ...submissionChecks];
+const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks, ...domainChecks()];
 
 const MARKS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 
@@ -50,7 +50,8 @@ async function main(): Promise<never> {
   const count = (level: NamedFinding['level']): number => findings.filter((each) => each.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
   say(JSON.stringify({ ok: problems === 0, problems, warnings, findings }));
-  // Not by letting go of everything: a connection that hangs must not keep the doctor.
+  // The process exits without closing its connections, because a connection that hangs must not keep the doctor from
+  // ending.
   return process.exit(problems === 0 ? 0 : 1);
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { ConfigError, loadConfig, projectRoot } from '../config.js';
+import { ConfigError, projectRoot } from '../config.js';
+import { loadConfig } from './parts/from-domains.js';
 import { migrate } from '../db/postgres/migrate.js';
 import { runProcess } from './parts/run-process.js';
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Role, ROLES } from '../api/http/auth.js';
-import { type Config, loadConfig } from '../config.js';
+import type { Config } from '../config.js';
+import { loadConfig } from './parts/from-domains.js';
 import { isSpan, msOf } from '../core/span.js';
 import { asksForHelp } from './parts/asks-for-help.js';
 import { runProcess } from './parts/run-process.js';
@@ -17,7 +18,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${USAGE}\n`);
     return;
   }
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = parseArguments(args);
   const [user, ...more] = positionals;
   if (!user || more.length > 0) throw new StartError(`token: name one user: ${USAGE}`);
   const role = roleOf(values.role);
@@ -30,7 +31,7 @@ async function main(): Promise<void> {
   process.stdout.write(`${await signToken(from, { user, role, until })}\n`);
 }
 
-function parsed(args: string[]) {
+function parseArguments(args: string[]) {
   const options = { role: { type: 'string', default: 'user' }, for: { type: 'string', default: '8h' } } as const;
   try {
     return parseArgs({ args, allowPositionals: true, options });

@@ -1,27 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { patientReads } from '../activities/patient-reads.js';
+import { createPatientReads } from '../activities/patient-reads.js';
 import { createActivities } from '../activities/stage-runner.js';
-import { type Config, ConfigError, loadConfig, projectRoot, version } from '../config.js';
+import { type Config, ConfigError, readVersion } from '../config.js';
+import { createStages, loadConfig, workedPipelines } from './parts/from-domains.js';
 import { createPool } from '../db/postgres/client.js';
 import { holdPresence } from '../db/recovery/hold-presence.js';
 import { seeWorker } from '../db/recovery/workers.js';
 import { createLogger } from '../telemetry/logger.js';
 import { connectionOptionsOf, createTemporalClient } from '../temporal/connection.js';
-import { createTemporalEngine } from '../temporal/engine.js';
 import { createItemWorker } from '../temporal/worker.js';
+import { jobsWorkerOf } from './parts/jobs.js';
 import { maintenanceWorkerOf } from './parts/maintenance.js';
+import { createEngine } from './parts/engine.js';
+import { WORKFLOW_BUNDLE } from './parts/keep-working.js';
 import { installationOf } from './embedded/installation.js';
 import { pipelinesOf } from './parts/pipelines.js';
 import { runProcess } from './parts/run-process.js';
-import { STAGES } from './stages.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
 /** How often the registry is told that this process is there. */
@@ -33,11 +34,11 @@ const RETRY_MS = 1_000;
 interface Asked {
   /** The pipelines whose items it walks. */
   wanted: readonly string[];
-  /** Whether it sweeps and cleans up too, as every API process does. */
+  /** Whether the worker sweeps and cleans up too, as every API process does. */
   maintains: boolean;
 }
 
-/** Works until `stop` is aborted, then lets what is in flight end. Waits for servers that are not there yet. */
+/** Works until `stop` is aborted, then lets attempts in flight end. Waits for servers that are not there yet. */
 async function runWorker(config: Config, { wanted, maintains }: Asked, stop: AbortSignal): Promise<void> {
   const { databaseUrl, directUrl, address } = neededOf(config);
   const name = config.worker.name ?? 'worker';
@@ -46,7 +47,7 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
   takeOverLogsAndSignals(logger);
 
   const pool = createPool({ url: databaseUrl, size: config.database.poolSize, name });
-  const self = { id, name, host: hostname(), pid: process.pid, build: version(), pipelines: [...wanted] };
+  const self = { id, name, host: hostname(), pid: process.pid, build: readVersion(), pipelines: [...wanted] };
   const presence = await untilAnswered(logger, 'Postgres', stop, () =>
     holdPresence({
       url: directUrl,
@@ -66,7 +67,7 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
   const parts = { pool, connection, logger, id };
   const client = createTemporalClient({ ...config.temporal, address });
   const workers = await createWorkers(config, wanted, parts);
-  if (maintains) workers.push(await createMaintenance(config, client, parts));
+  if (maintains) workers.push(...(await createMaintenance(config, client, parts)));
   const seen = setInterval(() => {
     seeWorker(pool, id).catch((error: unknown) => {
       logger.warn({ err: error }, 'worker could not say that it is there');
@@ -109,7 +110,7 @@ function neededOf(config: Config): Servers {
   ]);
 }
 
-/** One more worker of what `npm start` runs in this folder. */
+/** The servers that `npm start` runs in this folder, for one more worker. */
 function embeddedHere(config: Config): Servers | undefined {
   const { databaseUrl, temporal } = installationOf(config);
   return databaseUrl === undefined ? undefined : { databaseUrl, directUrl: databaseUrl, address: temporal.address };
@@ -125,28 +126,28 @@ interface Parts {
 async function createWorkers(config: Config, wanted: readonly string[], parts: Parts): Promise<Worker[]> {
   const { pool, connection, logger, id } = parts;
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
+  const stages = await createStages(config, { reads: createPatientReads(pool) }, wanted);
   return Promise.all(
-    tables.map(async (pipeline) => {
-      const stages = (await STAGES[pipeline.name]?.({ reads: patientReads(pool), config })) ?? {};
-      return createItemWorker({
+    tables.map((pipeline) =>
+      createItemWorker({
         connection,
         namespace: config.temporal.namespace,
         pipeline: pipeline.name,
         identity: id,
-        workflowBundle: { codePath: join(projectRoot, 'dist', 'workflow-bundle.js') },
-        activities: createActivities({ pool, pipeline, stages, worker: id, logger }),
+        workflowBundle: WORKFLOW_BUNDLE,
+        activities: createActivities({ pool, pipeline, stages: stages[pipeline.name] ?? {}, worker: id, logger }),
         maxActivities: config.worker.maxActivities,
         shutdownGraceMs: config.shutdownGraceMs,
-      });
-    }),
+      }),
+    ),
   );
 }
 
-function createMaintenance(config: Config, client: Client, parts: Parts): Promise<Worker> {
+function createMaintenance(config: Config, client: Client, parts: Parts): Promise<Worker[]> {
   const { pool, connection, logger, id } = parts;
   const pipelines = pipelinesOf(config);
-  const engine = createTemporalEngine(client);
-  return maintenanceWorkerOf({ config, pool, engine, pipelines, identity: id, logger }, connection);
+  const working = { config, pool, engine: createEngine(client, pipelines), pipelines, identity: id, logger };
+  return Promise.all([maintenanceWorkerOf(working, connection), jobsWorkerOf(working, connection)]);
 }
 
 function shutDown(worker: Worker): void {
@@ -167,10 +168,11 @@ async function untilAnswered<T>(logger: Logger, part: string, stop: AbortSignal,
 
 async function main(stop: AbortSignal): Promise<void> {
   const { values } = parseArgs({ options: { pipelines: { type: 'string' }, maintenance: { type: 'boolean' } } });
-  const wanted = values.pipelines?.split(',').filter(Boolean) ?? Object.keys(STAGES);
-  const unknown = wanted.filter((each) => !(each in STAGES));
+  const there = workedPipelines();
+  const wanted = values.pipelines?.split(',').filter(Boolean) ?? there;
+  const unknown = wanted.filter((each) => !there.includes(each));
   if (unknown.length > 0) {
-    throw new Error(`cannot start: no pipeline ${unknown.join(', ')}; there are ${Object.keys(STAGES).join(', ')}`);
+    throw new Error(`cannot start: no pipeline ${unknown.join(', ')}; there are ${there.join(', ')}`);
   }
   await runWorker(loadConfig(), { wanted, maintains: values.maintenance ?? false }, stop);
 }

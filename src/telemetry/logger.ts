@@ -1,12 +1,12 @@
 import { type Logger, pino } from 'pino';
 
 export interface LoggerOptions {
-  /** Which program writes: api, worker-1, … */
+  /** The program that writes: api, worker-1, … */
   name: string;
   level: string;
 }
 
-/** JSON lines on stdout, at once: what was said just before a crash is what one looks for. */
+/** Writes JSON lines to stdout without a buffer, because the lines just before a crash matter most. */
 export function createLogger({ name, level }: LoggerOptions): Logger {
   return pino({ name, level, redact: ['req.headers.authorization', 'headers.authorization'] });
 }

@@ -1,12 +1,14 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { canOpen } from '../core/breaker.js';
 import { ERROR_CLASSES } from '../core/error-class.js';
+import { WORKER_SILENT_SECONDS } from '../core/worker-silence.js';
 
-/** Every metric there is. Labels come from tables and routes, never from ids: their number is bounded. */
+/** All metrics of the engine. Labels come from tables and routes and never from ids, so that their number is
+ *  bounded. */
 export interface Metrics {
   registry: Registry;
   httpDuration: Histogram<'method' | 'route' | 'status'>;
-  /** Runs the engine was asked to start; `by` is api or dispatcher, `result` ok or failed. */
+  /** Runs that the engine was asked to start; `by` is api or dispatcher, `result` is ok or failed. */
   runStarts: Counter<'by' | 'result'>;
   items: Gauge<'pipeline' | 'state'>;
   oldestItem: Gauge<'pipeline' | 'state'>;
@@ -18,7 +20,7 @@ export interface Metrics {
   undelivered: Gauge<'channel'>;
   breakerOpen: Gauge<'pipeline' | 'class'>;
   queueDepth: Gauge<'pipeline' | 'stage'>;
-  /** `reason` is the diagnosis, `result` what became of it: waiting, moving, exhausted, parked or poison. */
+  /** `reason` is the reason of the diagnosis; `result` is waiting, moving, exhausted, parked or poison. */
   recoveries: Gauge<'pipeline' | 'reason' | 'result'>;
   /** `result` is done, error, crash, shutdown, superseded or given_back. */
   stageAttempts: Gauge<'pipeline' | 'stage' | 'result'>;
@@ -30,7 +32,7 @@ export interface Metrics {
   sweepDuration: Gauge<'pipeline'>;
   sweepExamined: Gauge<'pipeline'>;
   stuck: Gauge<'pipeline' | 'reason'>;
-  /** `why` is skipped (the run before went on) or missed (Temporal was away). */
+  /** `why` is skipped (the run before was still going on) or missed (Temporal was away). */
   leftOutRuns: Counter<'schedule' | 'why'>;
   temporalReachable: Gauge;
   taskQueueBacklog: Gauge<'queue'>;
@@ -38,7 +40,7 @@ export interface Metrics {
   scrapeFailed: Gauge;
 }
 
-/** From one index look-up to the longest that a statement may take. */
+/** From the time of one index look-up to the longest time that a statement may take. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 export function createMetrics(): Metrics {
@@ -80,7 +82,7 @@ export function createMetrics(): Metrics {
     }),
     workersPresent: new Gauge({
       name: 'unstuck_workers_present',
-      help: 'Worker processes that are registered and were seen in the last 30 s',
+      help: `Worker processes that are registered and were seen in the last ${WORKER_SILENT_SECONDS} s`,
       registers,
     }),
     workerDeaths: new Counter({
@@ -96,7 +98,7 @@ export function createMetrics(): Metrics {
     }),
     undelivered: new Gauge({
       name: 'unstuck_undelivered_notifications',
-      help: 'Notifications that wait for their delivery, by channel; unrouted: not yet given to any',
+      help: 'Notifications that wait for their delivery, by channel; unrouted: no channel is chosen yet',
       labelNames: ['channel'],
       registers,
     }),
@@ -108,13 +110,13 @@ export function createMetrics(): Metrics {
     }),
     queueDepth: new Gauge({
       name: 'unstuck_queue_depth',
-      help: 'Items, in a fan-out units, that wait for a worker to take this stage; what is paused or parked is not counted',
+      help: 'Items, in a fan-out units, that wait for a worker to take this stage; paused and parked items are not counted',
       labelNames: ['pipeline', 'stage'],
       registers,
     }),
     recoveries: new Gauge({
       name: 'unstuck_recoveries_last_hour',
-      help: 'Recoveries of the last hour by the reason they were needed for and what became of them',
+      help: 'Recoveries of the last hour, by reason and result',
       labelNames: ['pipeline', 'reason', 'result'],
       registers,
     }),
@@ -126,13 +128,13 @@ export function createMetrics(): Metrics {
     }),
     stageDuration: new Gauge({
       name: 'unstuck_stage_duration_seconds',
-      help: 'Median and 95th percentile of what attempts took that ended in the last five minutes',
+      help: 'Median and 95th percentile of the duration of attempts that ended in the last five minutes',
       labelNames: ['pipeline', 'stage', 'result', 'quantile'],
       registers,
     }),
     failureRate: new Gauge({
       name: 'unstuck_job_failure_rate',
-      help: 'Share of failures in what ended in this hour and the one before; left out when nothing did',
+      help: 'Share of failures among items that ended in this hour and the hour before; left out when no item ended',
       labelNames: ['pipeline'],
       registers,
     }),
@@ -150,13 +152,13 @@ export function createMetrics(): Metrics {
     }),
     sweepAge: new Gauge({
       name: 'unstuck_sweep_age_seconds',
-      help: 'How long ago a sweep of the pipeline last got to its end; left out when none ever has',
+      help: 'Time since the last complete sweep of the pipeline ended; left out when there was none',
       labelNames: ['pipeline'],
       registers,
     }),
     sweepDuration: new Gauge({
       name: 'unstuck_sweep_duration_seconds',
-      help: 'What the last sweep that got to its end took',
+      help: 'Duration of the last complete sweep',
       labelNames: ['pipeline'],
       registers,
     }),
@@ -168,13 +170,13 @@ export function createMetrics(): Metrics {
     }),
     stuck: new Gauge({
       name: 'unstuck_stuck_items',
-      help: 'Stuck items by reason, as the last sweep saw them; left out when it is late or could not look at all',
+      help: 'Stuck items by reason, as the last sweep saw them; left out when the sweep is late or did not look at all items',
       labelNames: ['pipeline', 'reason'],
       registers,
     }),
     leftOutRuns: new Counter({
       name: 'unstuck_schedule_runs_left_out_total',
-      help: 'Runs that a schedule left out: skipped, because the one before went on, or missed, while Temporal was away',
+      help: 'Runs that a schedule left out: skipped, because the run before was still going on, or missed, because Temporal was away',
       labelNames: ['schedule', 'why'],
       registers,
     }),
@@ -185,19 +187,19 @@ export function createMetrics(): Metrics {
     }),
     taskQueueBacklog: new Gauge({
       name: 'unstuck_task_queue_backlog',
-      help: 'Tasks that wait in Temporal for a worker, about; left out when Temporal does not say',
+      help: 'Approximate number of tasks that wait in Temporal for a worker; left out when Temporal does not say',
       labelNames: ['queue'],
       registers,
     }),
     taskQueuePollers: new Gauge({
       name: 'unstuck_task_queue_pollers',
-      help: 'Living workers that ask this task queue for work; left out when Temporal does not say',
+      help: 'Living workers that poll this task queue; left out when Temporal does not say',
       labelNames: ['queue'],
       registers,
     }),
     scrapeFailed: new Gauge({
       name: 'unstuck_scrape_failed',
-      help: '1 when the database could not be read for this scrape; its figures are then left out',
+      help: '1 when the database could not be read for this scrape; the figures from it are then left out',
       registers,
     }),
   };
@@ -212,8 +214,8 @@ export interface ScrapedFigures {
   openBreakers: readonly { pipeline: string; class: string }[];
 }
 
-/** Shows what was read just now. Null, not readable: unknown is not zero, so the series are left out. `liveStates` names
- *  those that are known to be empty when nothing was read of them. */
+/** Shows the figures of this scrape. Null: the database could not be read. Unknown is not zero, so the series are then
+ *  left out. `liveStates` names the states that are empty when no figure was read for them. */
 export function showFigures(
   metrics: Metrics,
   figures: ScrapedFigures | null,

@@ -2,17 +2,17 @@ import { REASONS } from '../core/diagnosis.js';
 import type { QueueFigures, RecoveryFigures } from '../core/recovery-figures.js';
 import type { Metrics } from './metrics.js';
 
-/** What is known without reading anything: stages whose queue is empty when nothing was read of them, and how often each
- *  pipeline is to be swept. */
+/** Facts of the tables and schedules: the stages, whose queue is empty when no figure was read for it, and how often
+ *  each pipeline is to be swept. */
 export interface Declared {
   stages: readonly { pipeline: string; stage: string }[];
   sweeps: readonly { pipeline: string; everySeconds: number }[];
 }
 
-/** What a sweep saw two intervals ago says nothing about now. */
+/** The counts of a sweep that is older than two intervals say nothing about now. */
 const INTERVALS = 2;
 
-/** Shows what was read of recovery just now. Null, not readable: the series are left out. */
+/** Shows the figures of recovery of this scrape. Null: they could not be read, so the series are left out. */
 export function showRecovery(metrics: Metrics, figures: RecoveryFigures | null, declared: Declared): void {
   resetRecovery(metrics);
   for (const { pipeline, everySeconds } of declared.sweeps) metrics.sweepInterval.set({ pipeline }, everySeconds);
@@ -55,7 +55,7 @@ function resetRecovery(metrics: Metrics): void {
   for (const each of [sweepInterval, sweepAge, sweepDuration, sweepExamined, stuck, leftOutRuns]) each.reset();
 }
 
-/** Shows what Temporal said of its task queues; a queue that it did not answer for is left out. */
+/** Shows Temporal's answers about its task queues. A queue without an answer is left out. */
 export function showQueues(metrics: Metrics, isThere: boolean, queues: readonly QueueFigures[]): void {
   metrics.temporalReachable.set(isThere ? 1 : 0);
   metrics.taskQueueBacklog.reset();

@@ -7,12 +7,12 @@ export interface TemporalSettings {
   apiKey?: string | undefined;
 }
 
-/** For the client's connection and the worker's alike. */
+/** The options of the client's and the worker's connections. */
 export function connectionOptionsOf({ address, tls, apiKey }: TemporalSettings) {
   return { address, tls: tls || apiKey !== undefined, ...(apiKey !== undefined && { apiKey }) };
 }
 
-/** Connects on first use, so that the API starts and answers reads while Temporal is away. */
+/** The client connects on first use, so that the API starts and answers reads while Temporal is away. */
 export function createTemporalClient(settings: TemporalSettings): Client {
   const connection = Connection.lazy({ ...connectionOptionsOf(settings), connectTimeout: '3s' });
   return new Client({ connection, namespace: settings.namespace });

@@ -15,22 +15,22 @@ import { describeRun } from './run-status.js';
 import { ensureSearchAttribute, PIPELINE_ATTRIBUTE } from './search-attributes.js';
 import { taskQueueOf } from './task-queues.js';
 
-/** The workflow type every item is walked by, and the signal that tells it to look at its row. */
+/** The workflow type that drives every item, and the signal that tells a run to look at its row. */
 const RUN_ITEM = 'run-item';
 const WAKE = 'wake';
 
-/** A call that Temporal does not answer in this time counts as Temporal being away. */
+/** If Temporal does not answer a call within this time, it counts as away. */
 export const CALL_LIMIT_MS = 5_000;
 
-/** What a workflow task that a frozen worker took costs, once for each of its runs. Temporal's own 10 s would be felt; replaying
- *  the longest history (2,000 units) takes less than this. */
+/** The time that is lost, once for each run, when a frozen worker has taken a workflow task. Temporal's default of 10 s
+ *  would be felt. Replaying the longest history (2,000 units) takes less than this. */
 const TASK_TIMEOUT_MS = 5_000;
 
-/** Long enough that the failure is recorded before the next attempt begins, too short to be felt. */
+/** Long enough that the failure is recorded before the next attempt begins, and too short to be felt. */
 const DEAD_RETRY_MS = 5;
 
-/** Where a stage runs as a local activity, a killed worker costs a whole workflow task timeout; such stages take well under two
- *  seconds. */
+/** When a stage runs as a local activity, a killed worker costs a whole workflow task timeout. Such stages take well
+ *  under two seconds. */
 const SHORT_TASK_TIMEOUT_MS = 2_000;
 
 export interface EngineOptions {
@@ -43,9 +43,9 @@ export interface EngineOptions {
 export function createTemporalEngine(client: Client, options: EngineOptions = {}): Engine {
   let hasAttribute: Promise<boolean> | undefined;
   const limitMs = options.callLimitMs ?? CALL_LIMIT_MS;
-  const answered = <T>(call: () => Promise<T>) => unlessAway(client, limitMs, call);
+  const answered = <T>(call: () => Promise<T>) => callUnlessAway(client, limitMs, call);
 
-  /** Asked once; asked again after a failure, because Temporal was away. */
+  /** Asks once, and again after a failure, because Temporal was away then. */
   function attributeIsThere(): Promise<boolean> {
     hasAttribute ??= ensureSearchAttribute(client).catch((error: unknown) => {
       hasAttribute = undefined;
@@ -62,7 +62,7 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
         try {
           await startRun(client, run, withAttribute, taskTimeoutMs);
         } catch (error) {
-          // Perhaps because the attribute is gone, with the store that knew it: it is asked for again.
+          // The attribute may be gone, together with the store that knew it, so the next start asks for it again.
           hasAttribute = undefined;
           throw error;
         }
@@ -89,7 +89,7 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
   };
 }
 
-/** Found by workflow id and not by the search attribute, which a hosted Temporal may not have. */
+/** Lists open runs by workflow id and not by the search attribute, which a hosted Temporal may not have. */
 async function* openRuns(client: Client, pipeline: string): AsyncIterable<RunRef & { startedAt: Date }> {
   const query = `ExecutionStatus = "Running" AND WorkflowType = "${RUN_ITEM}" AND WorkflowId STARTS_WITH "${pipeline}:"`;
   try {
@@ -98,11 +98,11 @@ async function* openRuns(client: Client, pipeline: string): AsyncIterable<RunRef
       if (run) yield { ...run, startedAt: startTime };
     }
   } catch (error) {
-    throw away(error);
+    throw engineUnavailable(error);
   }
 }
 
-/** The retry comes at once: whoever calls this knows that the attempt's worker is dead. */
+/** Fails the attempt with a retry at once, because the caller knows that the attempt's worker is dead. */
 async function failAttempt(client: Client, token: Uint8Array, why: string): Promise<boolean> {
   try {
     await client.activity.fail(
@@ -131,13 +131,13 @@ async function startRun(client: Client, run: RunInput, withAttribute: boolean, t
       }),
     });
   } catch (error) {
-    // The id names the epoch: a run that is there, or was, is this one.
+    // The id names the epoch, so a run that exists or existed under it is this run.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 
 function summaryOf({ pipeline, itemId, epoch }: RunRef): string {
-  return `${pipeline} ${itemId}${epoch > 1 ? `, run ${String(epoch)}` : ''}`;
+  return `${pipeline} ${itemId}${epoch > 1 ? `, run ${epoch}` : ''}`;
 }
 
 async function unlessGone(call: () => Promise<unknown>): Promise<boolean> {
@@ -150,21 +150,22 @@ async function unlessGone(call: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** What the raw service says where the client has an error of its own. */
+/** The raw service reports this code where the client throws an error class of its own. */
 function isNotFound(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === GRPC_NOT_FOUND;
 }
 const GRPC_NOT_FOUND = 5;
 
-/** Whatever goes wrong means that nothing is known: expected answers are told apart inside the call. */
-export async function unlessAway<T>(client: Client, limitMs: number, call: () => Promise<T>): Promise<T> {
+/** Reports every failure of a call as an unavailable engine. The call itself handles the errors that are expected
+ *  answers. */
+export async function callUnlessAway<T>(client: Client, limitMs: number, call: () => Promise<T>): Promise<T> {
   try {
     return await client.connection.withDeadline(Date.now() + limitMs, call);
   } catch (error) {
-    throw away(error);
+    throw engineUnavailable(error);
   }
 }
 
-function away(cause: unknown): AppError {
+export function engineUnavailable(cause: unknown): AppError {
   return new AppError('engine_unavailable', 'Temporal does not answer', { cause });
 }

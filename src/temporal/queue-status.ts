@@ -7,7 +7,7 @@ import { taskQueueOf } from './task-queues.js';
 const { TaskQueueType } = proto.temporal.api.enums.v1;
 const KINDS = [TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY];
 
-/** Workflow tasks and activity tasks wait in two queues of one name; a worker of ours polls both. */
+/** Workflow tasks and activity tasks wait in two queues of one name. A worker polls both. */
 export async function queueStatus(client: Client, pipeline: string): Promise<QueueStatus> {
   const answers = await Promise.all(
     KINDS.map((taskQueueType) =>
@@ -30,7 +30,7 @@ export async function queueStatus(client: Client, pipeline: string): Promise<Que
   };
 }
 
-/** One part that is not known makes the sum unknown. */
+/** One unknown count makes the sum unknown. */
 function sumOf(counts: readonly (number | undefined)[]): number | null {
   if (counts.length === 0) return null;
   return counts.reduce<number | null>((sum, each) => (sum === null || each === undefined ? null : sum + each), 0);

@@ -8,38 +8,54 @@ import {
   type ScheduleOptions,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
+import { gt, valid } from 'semver';
 import type { ScheduleRow, When } from '../core/schedules.js';
 import { msOf } from '../core/span.js';
-import { unlessAway } from './engine.js';
-import { unlessMissing } from './schedules.js';
+import { callUnlessAway } from './engine.js';
+import { callUnlessMissing } from './schedules.js';
 
-/** By this note we know a pause of ours from an operator's, which is left as it is. */
+/** This note tells our own pause from an operator's pause, which is left as it is. */
 const OFF_NOTE = 'switched off by the configuration';
 
-/** What a killed worker's workflow task costs; Temporal's own 10 s are longer than the shortest sweep may take. */
+/** The time that a killed worker's workflow task costs. Temporal's default of 10 s is longer than the shortest sweep
+ *  may take. */
 const TASK_TIMEOUT_MS = 3_000;
 
-/** Nobody waits for it, and a schedule that was made a moment ago may take seconds to answer for the first time. */
+/** Nobody waits for the reconciliation, and a schedule that was made a moment ago may take seconds to answer for the
+ *  first time. */
 const LIMIT_MS = 20_000;
 
-/** Makes Temporal's schedules what the registry says. Any number of processes may do so at once; nothing is ever deleted, so
- *  that a restart, or an older version beside this one, takes no schedule away. */
-export async function reconcileSchedules(client: Client, rows: readonly ScheduleRow[]): Promise<void> {
-  for (const row of rows) await unlessAway(client, LIMIT_MS, () => reconcile(client, row));
+/** Makes Temporal's schedules what this version says. Any number of processes may do so at once. Nothing is ever deleted, so that a
+ *  restart, or an older version beside this one, takes no schedule away. Nor does a version overwrite a schedule that a newer one has
+ *  written, because in a rolling upgrade the two would take turns. The version stands in the memo of the schedule's action: the
+ *  SDK cannot change a schedule's own memo. Versions before this rule write no version, and overwrite; the next turn of this version
+ *  writes the schedule again. */
+export async function reconcileSchedules(client: Client, rows: readonly ScheduleRow[], version: string): Promise<void> {
+  for (const row of rows) await callUnlessAway(client, LIMIT_MS, () => reconcile(client, { ...row, version }));
 }
 
-async function reconcile(client: Client, row: ScheduleRow): Promise<void> {
+type Row = ScheduleRow & { version: string };
+
+async function reconcile(client: Client, row: Row): Promise<void> {
   const schedule = client.schedule.getHandle(row.id);
-  const there = (await unlessMissing(() => schedule.describe())) ?? (row.isOn ? await create(client, row) : null);
-  if (!there) return;
+  const there = (await callUnlessMissing(() => schedule.describe())) ?? (row.isOn ? await create(client, row) : null);
+  if (!there || isNewer(versionIn(there), row.version)) return;
   if (differs(there, row)) await update(client, row);
   await switchOnOrOff(schedule, there, row.isOn);
+}
+
+function isNewer(there: unknown, ours: string): boolean {
+  return typeof there === 'string' && valid(there) !== null && valid(ours) !== null && gt(there, ours);
+}
+
+function versionIn({ action }: ScheduleDescription): unknown {
+  return action.memo?.['version'];
 }
 
 /** Writes the whole schedule, and only if nobody has changed it since it was read, which the SDK by itself does not ask for: a
  *  pause of that moment would be undone. What comes too late is dropped by Temporal without a word, and made again by the
  *  next turn. */
-async function update({ schedule: client }: Client, row: ScheduleRow): Promise<void> {
+async function update({ schedule: client }: Client, row: Row): Promise<void> {
   let conflictToken: Uint8Array | null = null;
   const service = client.workflowService;
   const updateSchedule = { value: (request: object) => service.updateSchedule({ ...request, conflictToken }) };
@@ -52,7 +68,7 @@ async function update({ schedule: client }: Client, row: ScheduleRow): Promise<v
 }
 
 /** Null: it is as it should be. */
-async function create(client: Client, row: ScheduleRow): Promise<ScheduleDescription | null> {
+async function create(client: Client, row: Row): Promise<ScheduleDescription | null> {
   try {
     await client.schedule.create({ scheduleId: row.id, ...optionsOf(row) });
     return null;
@@ -68,7 +84,7 @@ async function switchOnOrOff(schedule: ScheduleHandle, { state }: ScheduleDescri
   if (isOn && state.paused && state.note === OFF_NOTE) await schedule.unpause('switched on by the configuration');
 }
 
-function optionsOf(row: ScheduleRow): Pick<ScheduleOptions, 'spec' | 'action' | 'policies'> {
+function optionsOf(row: Row): Pick<ScheduleOptions, 'spec' | 'action' | 'policies'> {
   return {
     spec: specOf(row.when),
     action: {
@@ -77,11 +93,17 @@ function optionsOf(row: ScheduleRow): Pick<ScheduleOptions, 'spec' | 'action' | 
       workflowId: row.id,
       args: [row.input],
       taskQueue: row.taskQueue,
-      workflowRunTimeout: row.runTimeoutMs,
+      ...timeoutOf(row),
       workflowTaskTimeout: TASK_TIMEOUT_MS,
+      memo: { version: row.version },
     },
     policies: policiesOf(row),
   };
+}
+
+/** A job's run may continue as new, which begins the run timeout again: the whole of it must end before the next is due. */
+function timeoutOf({ sweeps, runTimeoutMs }: ScheduleRow) {
+  return sweeps === null ? { workflowExecutionTimeout: runTimeoutMs } : { workflowRunTimeout: runTimeoutMs };
 }
 
 function policiesOf({ catchUpMs }: ScheduleRow) {
@@ -94,17 +116,18 @@ function specOf(when: When): ScheduleOptions['spec'] {
   return { calendars: [{ hour, minute } satisfies CalendarSpec] };
 }
 
-function differs(there: ScheduleDescription, row: ScheduleRow): boolean {
+function differs(there: ScheduleDescription, row: Row): boolean {
   const { action, policies, spec } = there;
   const { workflowType, taskQueue } = action;
   const args: unknown = action.args;
-  const timeout: unknown = action.workflowRunTimeout;
-  const is = [workflowType, args, taskQueue, timeout, policies, timesIn(spec)];
-  const should = [row.workflow, [row.input], row.taskQueue, row.runTimeoutMs, policiesOf(row), timesOf(row.when)];
+  const timeout: unknown = row.sweeps === null ? action.workflowExecutionTimeout : action.workflowRunTimeout;
+  const is = [workflowType, args, taskQueue, timeout, policies, timesIn(spec), versionIn(there)];
+  const { workflow, input, runTimeoutMs } = row;
+  const should = [workflow, [input], row.taskQueue, runTimeoutMs, policiesOf(row), timesOf(row.when), row.version];
   return !isDeepStrictEqual(is, should);
 }
 
-/** What Temporal answers, as `timesOf` would say it; anything else is a difference. */
+/** The times in Temporal's answer, in the form of `timesOf`. Any other form counts as a difference. */
 function timesIn({ intervals, calendars }: ScheduleDescription['spec']): unknown {
   const [interval] = intervals ?? [];
   if (interval) return [interval.every, calendars?.length ?? 0];

@@ -3,13 +3,14 @@ import proto from '@temporalio/proto';
 import { type RunRef, workflowIdOf } from '../core/run.js';
 import type { RunStatus } from '../ports/engine.js';
 
-/** A workflow task that has failed twice fails for a reason that time does not heal. */
+/** A workflow task that has failed twice fails for a reason that does not go away with time. */
 const WEDGED_FAILURES = 2;
 
-/** Events at the end of a history that are looked through for failures: several of them, with the wakes that came between. */
+/** The number of events at the end of a history that are searched for failures: enough for several failures and the
+ *  wakes between them. */
 const LATEST_EVENTS = 50;
 
-/** The history of a run whose first workflow task is under way, or still waits: nothing of it can have failed. */
+/** The length of a history whose first workflow task runs or still waits. No workflow task of it can have failed. */
 const FIRST_EVENTS = 3;
 
 const { EventType } = proto.temporal.api.enums.v1;
@@ -20,7 +21,7 @@ export async function describeRun(client: Client, run: RunRef): Promise<RunStatu
     const { status, raw, historyLength } = await client.workflow.getHandle(workflowIdOf(run)).describe();
     if (status.name !== 'RUNNING') return { is: 'gone', how: status.name.toLowerCase() };
     const task = raw.pendingWorkflowTask;
-    // Most that wait in a backlog are at their first task, and not worth a second question.
+    // Most runs in a backlog are at their first workflow task, so they need no second question.
     const mayFail = task && historyLength > FIRST_EVENTS;
     return { is: 'alive', wedgedBy: mayFail ? await failureOf(client, run, task) : null };
   } catch (error) {
@@ -29,9 +30,9 @@ export async function describeRun(client: Client, run: RunRef): Promise<RunStatu
   }
 }
 
-/** Why the run's workflow tasks fail again and again. Null: they do not, or they time out instead, for want of a worker that
- *  answers. Attempts are counted anew by each signal that comes meanwhile, and history has the first failure of each count:
- *  either alone would miss failures. */
+/** Why the run's workflow tasks fail again and again. Null: they do not fail, or they time out because no worker
+ *  answers. Each signal restarts the count of attempts, and history holds only the first failure of each count, so both
+ *  are looked at: either alone would miss failures. */
 async function failureOf(client: Client, run: RunRef, { attempt }: PendingTask): Promise<string | null> {
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,

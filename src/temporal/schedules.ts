@@ -1,8 +1,14 @@
-import { type Client, type ScheduleHandle, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  type Client,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { AppError } from '../core/errors.js';
 import type { ScheduleRow } from '../core/schedules.js';
 import type { Schedules, ScheduleStatus } from '../ports/schedules.js';
-import { CALL_LIMIT_MS, unlessAway } from './engine.js';
+import { CALL_LIMIT_MS, callUnlessAway } from './engine.js';
 
 /** To describe a schedule, Temporal asks the schedule's own workflow, which on a busy server answers after seconds. */
 export const DESCRIBE_LIMIT_MS = 10_000;
@@ -10,16 +16,17 @@ export const DESCRIBE_LIMIT_MS = 10_000;
 export function createTemporalSchedules(client: Client, rows: readonly ScheduleRow[]): Schedules {
   return {
     rows,
-    find: (id) => unlessAway(client, DESCRIBE_LIMIT_MS, () => find(client, id)),
-    // By default the SDK would start a second one beside it, which the schedule does not even know of.
+    find: (id) => callUnlessAway(client, DESCRIBE_LIMIT_MS, () => find(client, id)),
+    // By default the SDK would start a second run beside the first, of which the schedule does not even know.
     trigger: (id) => change(client, id, (schedule) => schedule.trigger(ScheduleOverlapPolicy.SKIP)),
+    abort: (id) => change(client, id, (schedule) => abortRuns(client, schedule), DESCRIBE_LIMIT_MS),
     pause: (id, why) => change(client, id, (schedule) => schedule.pause(why)),
     resume: (id, why) => change(client, id, (schedule) => schedule.unpause(why)),
   };
 }
 
 async function find(client: Client, id: string): Promise<ScheduleStatus | null> {
-  const found = await unlessMissing(() => client.schedule.getHandle(id).describe());
+  const found = await callUnlessMissing(() => client.schedule.getHandle(id).describe());
   if (!found) return null;
   const { state, info } = found;
   return {
@@ -34,9 +41,27 @@ async function find(client: Client, id: string): Promise<ScheduleStatus | null> 
   };
 }
 
-async function change(client: Client, id: string, act: (schedule: ScheduleHandle) => Promise<void>): Promise<void> {
-  const isDone = await unlessAway(client, CALL_LIMIT_MS, () =>
-    unlessMissing(async () => {
+async function abortRuns(client: Client, schedule: ScheduleHandle): Promise<void> {
+  const { info } = await schedule.describe();
+  for (const { workflow } of info.runningActions) {
+    const { workflowId, firstExecutionRunId } = workflow;
+    try {
+      await client.workflow.getHandle(workflowId, undefined, { firstExecutionRunId }).cancel();
+    } catch (error) {
+      // The run has ended by itself, which a schedule learns a moment later.
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+}
+
+async function change(
+  client: Client,
+  id: string,
+  act: (schedule: ScheduleHandle) => Promise<void>,
+  limitMs = CALL_LIMIT_MS,
+): Promise<void> {
+  const isDone = await callUnlessAway(client, limitMs, () =>
+    callUnlessMissing(async () => {
       await act(client.schedule.getHandle(id));
       return true;
     }),
@@ -44,7 +69,7 @@ async function change(client: Client, id: string, act: (schedule: ScheduleHandle
   if (!isDone) throw new AppError('not_found', `Temporal has no schedule ${id}; the API makes it when it starts`);
 }
 
-export async function unlessMissing<T>(call: () => Promise<T>): Promise<T | null> {
+export async function callUnlessMissing<T>(call: () => Promise<T>): Promise<T | null> {
   try {
     return await call();
   } catch (error) {

@@ -5,11 +5,11 @@ import proto from '@temporalio/proto';
 /** The one search attribute: which pipeline a run belongs to. */
 export const PIPELINE_ATTRIBUTE = defineSearchAttributeKey('Pipeline', SearchAttributeType.KEYWORD);
 
-/** gRPC's PERMISSION_DENIED and UNIMPLEMENTED: a hosted Temporal keeps its operator's service to itself. */
+/** gRPC's PERMISSION_DENIED and UNIMPLEMENTED: a hosted Temporal does not offer its operator service. */
 const NOT_FOR_US = new Set<unknown>([7, 12]);
 
-/** Adds the attribute where it is missing. False: we may not look, or it is missing and we may not add it, so runs are started
- *  without it. */
+/** Adds the attribute if it is missing. False: this process may not look, or the attribute is missing and may not be
+ *  added, so runs are started without it. */
 export async function ensureSearchAttribute(client: Client): Promise<boolean> {
   try {
     return (await hasSearchAttribute(client)) || (await addSearchAttribute(client));
@@ -29,7 +29,7 @@ async function addSearchAttribute(client: Client): Promise<boolean> {
     });
     return true;
   } catch {
-    // Somebody else may have added it meanwhile; without the right to, we do without.
+    // Another process may have added the attribute meanwhile. Without the right to add it, runs are started without it.
     return hasSearchAttribute(client);
   }
 }

@@ -1,4 +1,4 @@
-/** One task queue per pipeline, named like it. */
+/** Each pipeline has one task queue, named after it. */
 export function taskQueueOf(pipeline: string): string {
   return pipeline;
 }

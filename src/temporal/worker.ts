@@ -1,5 +1,4 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import type { ScheduleQueue } from '../core/schedules.js';
 import { taskQueueOf } from './task-queues.js';
 
 export interface WorkerOptions {
@@ -33,18 +32,22 @@ export function createItemWorker({ pipeline, ...options }: WorkerOptions & { pip
   return createWorker(options, taskQueueOf(pipeline));
 }
 
-/** For what schedules start. */
-export function createJobWorker({ queue, ...options }: WorkerOptions & { queue: ScheduleQueue }): Promise<Worker> {
+/** For sweeps and jobs. Without a bundle it polls for activities alone. */
+export function createQueueWorker({ queue, ...options }: QueueWorkerOptions): Promise<Worker> {
   return createWorker(options, queue);
 }
 
-function createWorker(options: WorkerOptions, taskQueue: string): Promise<Worker> {
+export type QueueWorkerOptions = ActivityOptions & { queue: string; workflowBundle?: { codePath: string } };
+
+type ActivityOptions = Omit<WorkerOptions, 'workflowBundle'>;
+
+function createWorker(options: ActivityOptions & Partial<WorkerOptions>, taskQueue: string): Promise<Worker> {
   return Worker.create({
     connection: options.connection,
     namespace: options.namespace,
     taskQueue,
     identity: options.identity,
-    workflowBundle: options.workflowBundle,
+    ...(options.workflowBundle && { workflowBundle: options.workflowBundle }),
     activities: options.activities,
     maxConcurrentActivityTaskExecutions: options.maxActivities,
     maxConcurrentLocalActivityExecutions: options.maxActivities,

@@ -1,6 +1,9 @@
-export { discoverNpm as 'discover-npm' } from './discover-npm.js';
-export { enrichSkills as 'enrich-skills' } from './enrich-skills.js';
-export { retention } from './retention.js';
+export {
+  discoverNpm as 'discover-npm',
+  enrichSkills as 'enrich-skills',
+  retention,
+  statsRefresh as 'stats-refresh',
+} from './retired.js';
 export { runItem as 'run-item' } from './run-item.js';
-export { statsRefresh as 'stats-refresh' } from './stats-refresh.js';
+export { runJob as 'run-job' } from './run-job.js';
 export { sweep } from './sweep.js';

@@ -30,7 +30,7 @@ const CANCELLATION = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
 /** After this many units the history is long enough to be left behind. */
 const UNITS_PER_RUN = 2_000;
 
-/** Asking the row is one short transaction; a worker that dies over it costs no more than this. */
+/** Asking the row is one short transaction. A worker that dies during it costs the run no more than this time. */
 const ROW_TIMEOUT_MS = 5_000;
 
 const { nextStep, endRun } = proxyActivities<RunActivities>({ startToCloseTimeout: ROW_TIMEOUT_MS, retry: RETRY });
@@ -121,8 +121,8 @@ function call(stages: StageActivities, run: RunRef, step: StageStep | UnitsStep,
   return stage({ pipeline, itemId, epoch, visit, state, stage: step.stage, unit, withinMs, beatsMs });
 }
 
-/** Runs a window of units, `width` at once. A unit that answers anything but `next` (the item is elsewhere, or held) stops
- *  the others from beginning; a failed one does not. */
+/** Runs a window of units, `width` at once. If a unit answers anything but `next` (the item is in another state, or
+ *  held), no further unit begins. A failed unit does not stop the others. */
 async function runWindow(run: RunRef, step: UnitsStep): Promise<Step> {
   const waiting = [...step.units];
   let follow: Step = { do: 'next' };
@@ -132,7 +132,8 @@ async function runWindow(run: RunRef, step: UnitsStep): Promise<Step> {
       if (answer.do !== 'next') follow = answer;
     }
   }
-  // All of them, also when one was cancelled: a run that closes under its units leaves them to look like crashes.
+  // Waits for every unit, also when one of them was cancelled. If the run closed before its units, they would look like
+  // crashes.
   const lanes = await Promise.allSettled(Array.from({ length: Math.min(step.width, waiting.length) }, lane));
   for (const each of lanes) if (each.status === 'rejected') throw each.reason;
   return follow;

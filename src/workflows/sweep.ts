@@ -1,20 +1,15 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { JobFacts } from '../core/jobs.js';
-import { sweepIdOf } from '../core/schedules.js';
+import { sweepIdOf, type SweepInput } from '../core/schedules.js';
 import { emptyPage, type SweepActivities, type SweepPage } from '../core/sweep-page.js';
-import { inPhase, type JobRecord, runJob } from './execution.js';
-
-export interface SweepInput {
-  pipeline: string;
-  /** How many items it may rescue; what is left is the next one's. */
-  rescues: number;
-}
+import { type ExecutionRecord, timePhase, recordExecution } from './execution.js';
 
 /** A page asks the engine about each of its stuck items; it beats meanwhile, so that a killed or frozen worker is seen soon. */
 const { sweepPage } = proxyActivities<SweepActivities>({
   startToCloseTimeout: 60_000,
   heartbeatTimeout: 5_000,
-  // What fails three times in a row fails the sweep: the next one comes soon, and is told apart from one that went well.
+  // A page that fails three times in a row fails the sweep. The next sweep comes soon, and the failed sweep is recorded
+  // as failed.
   retry: { initialInterval: 500, maximumAttempts: 3 },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
@@ -22,14 +17,15 @@ const { sweepPage } = proxyActivities<SweepActivities>({
 /** Enough to see what goes wrong; a broken database fails every item in the same words. */
 const ERRORS_KEPT = 20;
 
-/** Turns page after page until the last. What each page examined is stamped, so one that is cut short goes on next time. */
+/** Turns page after page until the last. Each page stamps the rows that it examined, so a sweep that is cut short goes
+ *  on with the next sweep. */
 export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts | null> {
-  return runJob(sweepIdOf(pipeline), async ({ record, startedAt, isTimeUp }) => {
+  return recordExecution(sweepIdOf(pipeline), async ({ record, startedAt, isTimeUp }) => {
     const total = emptyPage();
     let pages = 0;
     while (!total.isLast && !isTimeUp()) {
       const rescuesLeft = Math.max(0, rescues - total.reEnqueued - (total.started ?? 0));
-      const page = await inPhase(record, 'pages', () => sweepPage({ pipeline, startedAt, rescuesLeft }));
+      const page = await timePhase(record, 'pages', () => sweepPage({ pipeline, startedAt, rescuesLeft }));
       addPage(total, page);
       pages += 1;
       note(record, total, pages);
@@ -37,15 +33,15 @@ export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts
   });
 }
 
-function note(record: JobRecord, total: SweepPage, pages: number): void {
+function note(record: ExecutionRecord, total: SweepPage, pages: number): void {
   const { errors, stuckMsTotal, isLast, byReason, ...counts } = total;
   const averageStuckDuration = total.totalStuck === 0 ? null : Math.round(stuckMsTotal / total.totalStuck);
   record.result = { ...counts, ...(byReason && { byReason }), averageStuckDuration, pages, isWhole: isLast };
   record.errors = errors;
-  record.idle = isLast && errors.length === 0 && acted(total) === 0;
+  record.idle = isLast && errors.length === 0 && countActions(total) === 0;
 }
 
-function acted(page: SweepPage): number {
+function countActions(page: SweepPage): number {
   const { totalStuck, reEnqueued, started = 0, permanentlyFailed, parked, endedRuns, reported } = page;
   return totalStuck + reEnqueued + started + permanentlyFailed + parked + endedRuns + reported;
 }
@@ -61,7 +57,7 @@ function addPage(total: SweepPage, page: SweepPage): void {
   total.reported += page.reported;
   total.stuckMsTotal += page.stuckMsTotal;
   total.byStatus = sumOf(total.byStatus, page.byStatus);
-  // One page that does not say makes the sum unknown.
+  // A page without these counts makes the sum unknown.
   if (total.byReason && page.byReason) total.byReason = sumOf(total.byReason, page.byReason);
   else delete total.byReason;
   total.errors = [...total.errors, ...page.errors].slice(0, ERRORS_KEPT);

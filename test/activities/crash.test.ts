@@ -16,7 +16,7 @@ const stack = useStack();
 // Processes of their own take seconds to start where others want the cores too.
 vi.setConfig({ testTimeout: 180_000 });
 
-/** The canary's heartbeat timeout, and what Temporal and a busy machine need on top of it. */
+/** The canary's heartbeat timeout, and the time that Temporal and a busy machine need on top of it. */
 const HEARTBEAT_MS = 2_000;
 const SLACK_MS = 4_000;
 
@@ -176,7 +176,7 @@ describe('a worker that is frozen and woken later', () => {
       await line.work();
       for (const each of [run, beside]) {
         expect(await line.closed(each)).toBe('final');
-        // Nothing that the frozen one holds in the database keeps the other waiting.
+        // No lock of the frozen worker keeps the other worker waiting.
         const blockedMs = (await takenOverAt(each.itemId, 'second')) - (await startedAt(each, 'second'));
         expect(blockedMs).toBeLessThan(HEARTBEAT_MS);
       }

@@ -15,7 +15,7 @@ describe('a late signal', () => {
     expect(late.signal.aborted).toBe(true);
   });
 
-  it('is one and the same whoever asks, and not aborted by being asked for', () => {
+  it('is the same for every caller, and not aborted by being asked for', () => {
     const late = new LateSignal();
 
     expect(late.signal).toBe(late.signal);

@@ -96,7 +96,7 @@ async function unharmed(run: RunRef): Promise<void> {
   expect((await tasksOf(stack.pool, run.itemId)).filter(({ errors, crashes }) => errors + crashes > 0)).toEqual([]);
 }
 
-/** Leaves the rows as they are after a crash of the database that lost the claim; test/db/lost-claim.test.ts makes such a crash. */
+/** Leaves the rows as they are after a crash of the database that lost the claim; test/db/spine/lost-claim.test.ts makes such a crash. */
 async function loseClaim(itemId: string): Promise<void> {
   await stack.pool.query('DELETE FROM tasks WHERE item_id = $1', [itemId]);
   await stack.pool.query('UPDATE items SET started = false WHERE id = $1', [itemId]);

@@ -7,7 +7,7 @@ import { leave, type Line, untilAborted, useStack } from '../support/worker.js';
 
 const stack = useStack();
 
-/** What the worker does that shuts down, and the one after it: told apart by the attempt. */
+/** The stages of the worker that shuts down and of the worker after it, told apart by the attempt. */
 function firstThen(first: AnyStage, then: AnyStage): AnyStage {
   return (context) => (context.attempt === 1 ? first(context) : then(context));
 }
@@ -20,7 +20,7 @@ async function workersOf(itemId: string, stage: string): Promise<(string | null)
   return rows.map(({ worker }) => worker);
 }
 
-/** Two workers; the one that runs the stage is asked to shut down. */
+/** Two workers. The worker that runs the stage is asked to shut down. */
 async function handOver(
   line: Line,
   stages: Record<string, AnyStage>,

@@ -1,6 +1,6 @@
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { patientReads } from '../../src/activities/patient-reads.js';
+import { createPatientReads } from '../../src/activities/patient-reads.js';
 import { AppError } from '../../src/core/errors.js';
 import { definePipeline, stage } from '../../src/core/pipeline.js';
 import { type RunRef, workflowIdOf } from '../../src/core/run.js';
@@ -12,7 +12,7 @@ import { straight } from '../support/tables.js';
 import { until } from '../support/until.js';
 import { fails, leave, type Line, type Script, untilAborted, useStack } from '../support/worker.js';
 
-/** Short times, so that what must be waited for is soon over. */
+/** Short times, so that the waits are soon over. */
 const quick = definePipeline({
   name: 'quick',
   start: 'WORKING',
@@ -98,8 +98,8 @@ describe.concurrent('a stage that fails', () => {
     expect(third?.waitedMs).toBeGreaterThanOrEqual(500);
   });
 
-  it('is left alone for as long as whoever failed it asked for', async () => {
-    const busy = new AppError('judge_unavailable', 'too many requests', { facts: { retryAfterMs: 1_200 } });
+  it('is left alone for as long as the failing service asked for', async () => {
+    const busy = new AppError('model_unavailable', 'too many requests', { facts: { retryAfterMs: 1_200 } });
     const [, second] = await triesOf(await walk({ work: fails(busy, [1]) }));
     expect(second?.waitedMs).toBeGreaterThanOrEqual(1_200);
   });
@@ -124,7 +124,7 @@ describe.concurrent('a stage that fails', () => {
     expect(await itemOf(stack.pool, run.itemId)).toMatchObject({ state: 'FAILED', errorClass: 'BAD_INPUT' });
   });
 
-  it('is given what an earlier attempt kept', async () => {
+  it('is given the checkpoint that an earlier attempt kept', async () => {
     const found: Json[] = [];
     const work: AnyStage = async (context) => {
       found.push(context.checkpoint);
@@ -148,7 +148,7 @@ describe.concurrent('an error', () => {
     expect(JSON.stringify(json).length).toBeLessThan(50_000);
   });
 
-  it('may hold what neither database nor engine can take', async () => {
+  it('may hold characters that neither the database nor Temporal can take', async () => {
     const cutInTwo = `${'x'.repeat(1_999)}\u{1f600}`;
     const words = ['nul \u0000 and half a pair \ud800', cutInTwo];
     const work: AnyStage = (context) => fails(new Error(words[context.attempt - 1]), [1, 2])(context);
@@ -247,7 +247,7 @@ describe.concurrent('a stage that takes too long', () => {
   });
 
   it('is not blamed for a database that did not answer it in time', async () => {
-    const reads = patientReads({
+    const reads = createPatientReads({
       query: () => Promise.reject(Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' })),
     });
     const glance: AnyStage = async (context) => {

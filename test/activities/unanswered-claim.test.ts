@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { findUnansweredClaim, leaveUnansweredClaim } from '../../src/activities/unanswered-claim.js';
 
-/** What the attempt leaves for those that come after it. */
+/** The note that an attempt leaves for the next attempts. */
 async function leftBy(info: { attempt: number; isLocal?: boolean }): Promise<unknown> {
   const environment = new MockActivityEnvironment(info);
   let left: unknown;

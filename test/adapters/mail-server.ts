@@ -6,7 +6,7 @@ import type { Mood } from '../ports/notifier-contract.js';
 export interface Mail {
   from: string;
   to: string[];
-  /** As it came over the wire. */
+  /** The mail as it came over the wire. */
   raw: string;
 }
 
@@ -72,7 +72,7 @@ function refusal(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** A mail without the line breaks and escapes that it was carried with (quoted-printable). */
+/** A mail without the line breaks and escapes of its encoding (quoted-printable). */
 export function textOf(mail: Mail | undefined): string {
   return (mail?.raw ?? '')
     .replace(/=\r\n/g, '')

@@ -24,7 +24,7 @@ describe('an alert in Slack', () => {
   });
   afterAll(() => receiver.close());
 
-  it('says what it is about and calls nobody, whatever the sentence holds', async () => {
+  it('names its item and wakes nobody, whatever the sentence holds', async () => {
     const notifier = createSlackNotifier({ url: receiver.url, allowPrivate: true });
     const notice = noticeOf({ kind: 'breaker_opened', itemId: null, sentence: '<!channel> a < b & c > d' });
 
@@ -35,7 +35,7 @@ describe('an alert in Slack', () => {
     });
   });
 
-  it('is for operators: what an owner is told is not said there', () => {
+  it('is for operators, and not for owners', () => {
     const notifier = createSlackNotifier({ url: receiver.url, allowPrivate: true });
     expect(notifier.reaches({ owner: 'alice@example.com', mailTo: null })).toBe(false);
     expect(notifier.reaches({ owner: null, mailTo: 'alice@example.com' })).toBe(false);

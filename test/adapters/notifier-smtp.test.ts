@@ -9,7 +9,7 @@ const OPERATORS = ['ops@example.com', 'night@example.com'];
 const logger = pino({ level: 'silent' });
 
 function notifierOf(port: number, given: Partial<SmtpOptions> = {}) {
-  const url = `smtp://127.0.0.1:${String(port)}`;
+  const url = `smtp://127.0.0.1:${port}`;
   return createSmtpNotifier({ url, from: 'unstuck@example.com', to: OPERATORS, logger, ...given });
 }
 
@@ -47,7 +47,7 @@ describe('a mail', () => {
     return server.mails[0] as Mail;
   }
 
-  it('goes to the operators when it is for them', async () => {
+  it('goes to the operators when it names no owner', async () => {
     const mail = await sent();
 
     expect(mail).toMatchObject({ from: 'unstuck@example.com', to: OPERATORS });
@@ -55,7 +55,7 @@ describe('a mail', () => {
     expect(headerOf(mail, 'auto-submitted')).toBe('auto-generated');
   });
 
-  it('goes to the owner alone when it is for them', async () => {
+  it('goes to the owner alone when it names an owner', async () => {
     expect(await sent(noticeOf({ owner: 'alice@example.org' }))).toMatchObject({ to: ['alice@example.org'] });
   });
 
@@ -73,12 +73,12 @@ describe('a mail', () => {
     },
   );
 
-  it('needs operators to be for them', () => {
+  it('reaches nobody when it names no owner and there are no operators', () => {
     expect(notifierOf(1, { to: [] }).reaches({ owner: null, mailTo: null })).toBe(false);
     expect(notifierOf(1, { to: [] }).reaches({ owner: 'alice@example.org', mailTo: null })).toBe(true);
   });
 
-  it('is a letter, where there is one, to the person it is for and to nobody else', async () => {
+  it('carries the letter, if there is one, to its addressee and to nobody else', async () => {
     const letter = { subject: 'tidy\r\nBcc: eve@example.org was not published', text: 'Line one.\n.\nLine three.' };
 
     const mail = await sent(noticeOf({ owner: 'bob@example.org', mailTo: 'alice@example.org', letter }));
@@ -90,7 +90,7 @@ describe('a mail', () => {
     expect(mail.raw).not.toContain('Event:');
   });
 
-  it('gets no header from what is in a sentence or an id', async () => {
+  it('gets no header from the text of a sentence or an id', async () => {
     const evil = 'x\r\nBcc: eve@example.org\r\nX-Evil: 1\r\n\r\nbody';
 
     const mail = await sent(noticeOf({ sentence: evil, id: evil, kind: evil, pipeline: evil }));
@@ -118,17 +118,17 @@ describe('a mail server that asks for a password', () => {
   it.each([
     ['STARTTLS', 'smtp', { disabledCommands: [] }],
     ['TLS from the beginning', 'smtps', { secure: true }],
-  ])('gets it, by %s', async (_, protocol, options) => {
+  ])('gets the password, by %s', async (_, protocol, options) => {
     const server = await startMailServer({ ...locked, ...options });
     onTestFinished(() => server.close());
-    const url = `${protocol}://ops:p%40ss@127.0.0.1:${String(server.port)}/?tls.rejectUnauthorized=false`;
+    const url = `${protocol}://ops:p%40ss@127.0.0.1:${server.port}/?tls.rejectUnauthorized=false`;
 
     await notifierOf(server.port, { url }).deliver(noticeOf(), PATIENT);
 
     expect(server.mails).toHaveLength(1);
   });
 
-  it('does not get it in the clear', async () => {
+  it('does not get the password in the clear', async () => {
     let asked = 0;
     const anybody: OnAuth = (_given, _session, next) => {
       asked += 1;
@@ -136,7 +136,7 @@ describe('a mail server that asks for a password', () => {
     };
     const server = await startMailServer({ ...locked, onAuth: anybody, allowInsecureAuth: true });
     onTestFinished(() => server.close());
-    const url = `smtp://ops:secret@127.0.0.1:${String(server.port)}/`;
+    const url = `smtp://ops:secret@127.0.0.1:${server.port}/`;
 
     await expect(notifierOf(server.port, { url }).deliver(noticeOf(), PATIENT)).rejects.toMatchObject({
       code: 'delivery_failed',
@@ -145,10 +145,10 @@ describe('a mail server that asks for a password', () => {
     expect(asked).toBe(0);
   });
 
-  it('may refuse it: somebody has to put that right, so the mail is not given up', async () => {
+  it('may refuse the password: the mail is not given up, because an operator can put it right', async () => {
     const server = await startMailServer({ ...locked, secure: true });
     onTestFinished(() => server.close());
-    const url = `smtps://ops:wrong@127.0.0.1:${String(server.port)}/?tls.rejectUnauthorized=false`;
+    const url = `smtps://ops:wrong@127.0.0.1:${server.port}/?tls.rejectUnauthorized=false`;
 
     const error = (await notifierOf(server.port, { url })
       .deliver(noticeOf(), PATIENT)

@@ -35,7 +35,7 @@ describe('a webhook', () => {
     return { ...last, headers: last.headers as Record<string, string> };
   }
 
-  it('is signed so that the standard’s library takes it, and nothing that was changed on the way', async () => {
+  it('is signed so that the standard’s library accepts it, and rejects a body that was changed on the way', async () => {
     const { body, headers } = await posted();
 
     expect(new Webhook(SECRET).verify(body, headers)).toMatchObject({ type: 'item_exhausted' });
@@ -44,13 +44,13 @@ describe('a webhook', () => {
     expect(() => new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`).verify(body, headers)).toThrow();
   });
 
-  it('is signed at the time of the try, so that one which comes days late is taken as well', async () => {
+  it('is signed at the time of the try, so that receivers accept an event that is days old', async () => {
     const { body, headers } = await posted(noticeOf({ at: new Date('2020-01-01T00:00:00Z') }));
 
     expect(new Webhook(SECRET).verify(body, headers)).toMatchObject({ timestamp: '2020-01-01T00:00:00.000Z' });
   });
 
-  it('carries the event’s id and all that is known of it', async () => {
+  it('carries the event’s id and all its fields', async () => {
     const notice = noticeOf({ owner: 'alice' });
 
     const { headers, body } = await posted(notice);
@@ -62,7 +62,7 @@ describe('a webhook', () => {
     expect(JSON.parse(body)).toEqual({ type: kind, timestamp: at.toISOString(), data });
   });
 
-  it('carries an id that no header can hold as it is, always in the same form', async () => {
+  it('encodes an id that no header can hold, always in the same form', async () => {
     const { body, headers } = await posted(noticeOf({ id: 'breaker_opened:größe\r\nx-evil: 1' }));
 
     expect(headers['webhook-id']).toBe('breaker_opened:gr%C3%B6%C3%9Fe%0D%0Ax-evil:%201');
@@ -70,7 +70,7 @@ describe('a webhook', () => {
     expect(new Webhook(SECRET).verify(body, headers)).toBeTruthy();
   });
 
-  it('tells owners too', () => {
+  it('reaches owners too', () => {
     const notifier = createWebhookNotifier({ url: receiver.url, secret: SECRET, allowPrivate: true });
     expect(notifier.reaches({ owner: 'alice', mailTo: null })).toBe(true);
     expect(notifier.reaches({ owner: null, mailTo: 'alice@example.org' })).toBe(false);

@@ -19,7 +19,7 @@ function post(options: Partial<PostOptions> = {}, signal = PATIENT): Promise<voi
   return createPostJson({ url: receiver.url, allowPrivate: true, ...options })('{}', {}, signal);
 }
 
-/** A server that says what it is told to, byte by byte. */
+/** A server that sends the given bytes and nothing else. */
 async function rawServer(onConnect: (write: (text: string) => void) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -30,11 +30,11 @@ async function rawServer(onConnect: (write: (text: string) => void) => void): Pr
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
 describe('the status of an answer', () => {
-  it.each([200, 201, 202, 204])('%i: taken', async (status) => {
+  it.each([200, 201, 202, 204])('%i: delivered', async (status) => {
     receiver.answer((response) => response.writeHead(status).end());
 
     await expect(post()).resolves.toBeUndefined();
@@ -45,11 +45,11 @@ describe('the status of an answer', () => {
 
     await expect(post()).rejects.toMatchObject({
       code: 'delivery_refused',
-      message: `the receiver answered ${String(status)}: no such hook`,
+      message: `the receiver answered ${status}: no such hook`,
     });
   });
 
-  it.each([301, 304, 408, 429, 500, 502, 503, 599])('%i: not now', async (status) => {
+  it.each([301, 304, 408, 429, 500, 502, 503, 599])('%i: worth another try', async (status) => {
     receiver.answer((response) => response.writeHead(status).end());
 
     await expect(post()).rejects.toMatchObject({ code: 'delivery_failed', facts: undefined });
@@ -61,7 +61,7 @@ describe('the status of an answer', () => {
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
     ['soon', undefined],
     ['-5', undefined],
-  ])('keeps what Retry-After asks for: %s', async (header, retryAfterMs) => {
+  ])('keeps the wait that Retry-After asks for: %s', async (header, retryAfterMs) => {
     receiver.answer((response) => response.writeHead(429, { 'retry-after': header }).end());
 
     const facts = retryAfterMs === undefined ? undefined : { retryAfterMs };
@@ -80,7 +80,7 @@ describe('the status of an answer', () => {
 });
 
 describe('a receiver that behaves badly', () => {
-  it('is not followed to where it redirects', async () => {
+  it('is not followed when it redirects', async () => {
     const elsewhere = await startReceiver();
     onTestFinished(() => elsewhere.close());
 
@@ -93,7 +93,7 @@ describe('a receiver that behaves badly', () => {
     expect(elsewhere.received).toHaveLength(0);
   });
 
-  it('may answer without end: it is hung up on, and what it said at first holds', async () => {
+  it('may answer without end: the connection is closed, and the status holds', async () => {
     let closed = 0;
     for (const [status, code] of [
       [200, 'taken'],
@@ -117,7 +117,7 @@ describe('a receiver that behaves badly', () => {
     await expect.poll(() => closed).toBe(2);
   });
 
-  it('has taken it when it said so, though its answer then trickles', async () => {
+  it('has the notice once its status says so, though its body trickles', async () => {
     receiver.answer((response) => {
       const timer = setInterval(() => response.write('.'), 20);
       response.writeHead(200).on('close', () => {
@@ -128,7 +128,7 @@ describe('a receiver that behaves badly', () => {
     await expect(post({}, AbortSignal.timeout(500))).resolves.toBeUndefined();
   });
 
-  it('has not taken it while it trickles its headers', async () => {
+  it('does not have the notice while it trickles its headers', async () => {
     const url = await rawServer((write) => {
       write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => {
@@ -167,7 +167,7 @@ describe('a receiver that behaves badly', () => {
   });
 });
 
-describe('where a request may go', () => {
+describe('the destination of a request', () => {
   it.each([
     'http://127.0.0.1:PORT/',
     'http://localhost:PORT/',
@@ -176,7 +176,7 @@ describe('where a request may go', () => {
     'http://0:PORT/',
     'http://[::1]:PORT/',
     'http://[::ffff:127.0.0.1]:PORT/',
-  ])('not to this machine, however it is spelled: %s', async (spelled) => {
+  ])('is never this machine, however its address is spelled: %s', async (spelled) => {
     const url = spelled.replace('PORT', String(receiver.port));
 
     await expect(post({ url, allowPrivate: false })).rejects.toMatchObject({
@@ -188,9 +188,9 @@ describe('where a request may go', () => {
   });
 
   it.each([[['10.0.0.1']], [['93.184.216.34', '169.254.169.254']], [['fd00::1', '2606:4700::1']]])(
-    'not where one of the addresses of a name is inside: %j',
+    'is no name with a private address among its addresses: %j',
     async (addresses) => {
-      const url = `http://hooks.example.com:${String(receiver.port)}/`;
+      const url = `http://hooks.example.com:${receiver.port}/`;
 
       const refused = post({ url, allowPrivate: false, resolve: async () => addresses });
 
@@ -200,20 +200,20 @@ describe('where a request may go', () => {
     },
   );
 
-  it('to the address that was checked: the name is asked once, and what it says later does not matter', async () => {
-    const url = `http://rebinding.example.com:${String(receiver.port)}/hook`;
+  it('is the checked address: the name is looked up once, and a later answer does not matter', async () => {
+    const url = `http://rebinding.example.com:${receiver.port}/hook`;
     const answers = [['127.0.0.1'], ['192.0.2.1']];
     let asked = 0;
 
     await post({ url, resolve: async () => answers[asked++] ?? [] });
 
     expect(asked).toBe(1);
-    expect(receiver.received[0]?.headers.host).toBe(`rebinding.example.com:${String(receiver.port)}`);
+    expect(receiver.received[0]?.headers.host).toBe(`rebinding.example.com:${receiver.port}`);
   });
 
-  it('nowhere else, whatever the system would say of the name when it is connected to', async () => {
-    // The receiver listens on 127.0.0.1, which is what `localhost` is to the system; nothing does on 127.0.0.2.
-    const url = `http://localhost:${String(receiver.port)}/`;
+  it('is the checked address, even if the system resolves the name to another', async () => {
+    // The receiver listens on 127.0.0.1, to which the system resolves `localhost`. Nothing listens on 127.0.0.2.
+    const url = `http://localhost:${receiver.port}/`;
 
     await expect(post({ url, resolve: async () => ['127.0.0.2'] })).rejects.toMatchObject({
       message: expect.stringContaining('127.0.0.2') as string,
@@ -222,7 +222,7 @@ describe('where a request may go', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('under its own name when it is encrypted, so that the certificate is checked against that', async () => {
+  it('is checked by its certificate against the name, and not against the address', async () => {
     const hello = new Promise<Buffer>((resolve) => {
       const server = createServer((socket) => {
         socket.on('error', () => undefined);
@@ -233,7 +233,7 @@ describe('where a request may go', () => {
       });
       onTestFinished(() => void server.close());
       server.listen(0, '127.0.0.1', () => {
-        const url = `https://hooks.example.com:${String((server.address() as AddressInfo).port)}/`;
+        const url = `https://hooks.example.com:${(server.address() as AddressInfo).port}/`;
         const sent = post({ url, resolve: async () => ['127.0.0.1'] });
         sent.catch((error: unknown) => {
           expect(error).toMatchObject({ code: 'delivery_failed' });
@@ -248,7 +248,7 @@ describe('where a request may go', () => {
     ['fails', () => Promise.reject(new Error('SERVFAIL'))],
     ['says nothing', async () => []],
     ['hangs', () => new Promise<never>(() => undefined)],
-  ])('nowhere when the resolver %s', async (_, resolve) => {
+  ])('is nowhere when the resolver %s', async (_, resolve) => {
     const url = 'http://hooks.example.com/';
 
     await expect(post({ url, resolve }, AbortSignal.timeout(200))).rejects.toMatchObject({ code: 'delivery_failed' });

@@ -13,7 +13,7 @@ export interface Receiver {
   url: string;
   port: number;
   received: Received[];
-  /** How it answers from now on; it has the request by then. */
+  /** Sets the answer to all later requests. A request is read before it is answered. */
   answer(how: (response: ServerResponse) => void): void;
   behave(mood: Mood): void;
   close(): Promise<void>;
@@ -44,7 +44,7 @@ export async function startReceiver(): Promise<Receiver> {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${String(port)}/hook`,
+    url: `http://127.0.0.1:${port}/hook`,
     port,
     received,
     answer(how) {

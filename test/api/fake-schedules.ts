@@ -1,5 +1,5 @@
 import { AppError } from '../../src/core/errors.js';
-import { schedulesOf } from '../../src/core/schedules.js';
+import { type ScheduledJob, schedulesOf } from '../../src/core/schedules.js';
 import { canary } from '../../src/domains/canary/table.js';
 import type { Schedules, ScheduleStatus } from '../../src/ports/schedules.js';
 import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
@@ -12,9 +12,16 @@ export interface FakeSchedules extends Schedules {
   mood: 'well' | 'away';
 }
 
+/** One job of each kind: daily, often, and switched off by its own settings. */
+const JOBS: readonly ScheduledJob[] = [
+  { name: 'retention', when: { dailyAt: '04:00' }, input: {} },
+  { name: 'count', queue: 'figures', when: { every: '5m' }, input: {} },
+  { name: 'ask', queue: 'asking', when: { every: '1h' }, input: {}, isOn: false },
+];
+
 export function createFakeSchedules(): FakeSchedules {
   const schedules: FakeSchedules = {
-    rows: schedulesOf({ canary }, SCHEDULE_SETTINGS),
+    rows: schedulesOf({ canary }, JOBS, SCHEDULE_SETTINGS),
     asked: [],
     mood: 'well',
     status: {
@@ -32,6 +39,7 @@ export function createFakeSchedules(): FakeSchedules {
       return schedules.status;
     },
     trigger: (id) => change('trigger', id),
+    abort: (id) => change('abort', id),
     pause: (id, why) => change('pause', id, why),
     resume: (id, why) => change('resume', id, why),
   };

@@ -1,13 +1,14 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { SignJWT } from 'jose';
 import { type Logger, pino } from 'pino';
-import { type ApiSettings, type App, type ApiDeps, buildApp } from '../../src/api/app.js';
+import { buildApp } from '../../src/api/app.js';
+import type { ApiSettings, App, ApiDeps } from '../../src/api/parts.js';
 import type { Role } from '../../src/api/http/auth.js';
-import { createStatusLinks } from '../../src/api/items/status-links.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
-import { PIPELINES } from '../../src/domains/tables.js';
-import { DECISION_SAVES } from '../../src/start/decisions.js';
+import { startEventHub } from '../../src/loops/event-hub.js';
+import { domainApi, loadConfig } from '../../src/start/parts/from-domains.js';
+import { pipelinesOf } from '../../src/start/parts/pipelines.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { createContract, type OpenApi } from './contract.js';
@@ -51,12 +52,16 @@ export interface TestApiOptions {
   databaseUrl?: string;
   pipelines?: ApiDeps['pipelines'];
   decisionSaves?: ApiDeps['decisionSaves'];
+  /** The routes and event streams of domains; those of every domain by default. */
+  domainRoutes?: ApiDeps['domainRoutes'];
+  follows?: ApiDeps['follows'];
   dispatcher?: ApiDeps['dispatcher'];
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
   sendsMail?: boolean;
-  maxLivePerOwner?: number;
+  /** Variables of the engine's pipelines and of domains. */
+  environment?: Record<string, string>;
   logger?: Logger;
 }
 
@@ -67,19 +72,25 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
   const prisma = createPrisma(pool);
   const engine = createFakeEngine();
   const schedules = createFakeSchedules();
+  const config = loadConfig(options.environment ?? {});
+  const logger = options.logger ?? pino({ level: 'silent' });
+  const hub = startEventHub({ pool, logger });
   const app = await buildApp({
     pool,
     prisma,
     engine,
     schedules,
-    pipelines: options.pipelines ?? PIPELINES,
-    decisionSaves: options.decisionSaves ?? DECISION_SAVES,
-    links: createStatusLinks({ secret: SECRET, publicUrl: undefined }),
+    ...domainApi(config),
+    hub,
+    pipelines: options.pipelines ?? pipelinesOf(config),
+    ...(options.decisionSaves && { decisionSaves: options.decisionSaves }),
+    ...(options.domainRoutes && { domainRoutes: options.domainRoutes }),
+    ...(options.follows && { follows: options.follows }),
     ...(options.dispatcher && { dispatcher: options.dispatcher }),
     ...(options.watcher && { watcher: options.watcher }),
     ...(options.sweeps && { sweeps: options.sweeps }),
     ...(options.leaving && { leaving: options.leaving }),
-    logger: options.logger ?? pino({ level: 'silent' }),
+    logger,
     metrics: createMetrics(),
     settings: {
       auth: options.auth ?? { secret: SECRET },
@@ -90,11 +101,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
       bodyLimitBytes: 1_048_576,
       temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default' },
       sendsMail: options.sendsMail ?? false,
-      submission: {
-        address: { hosts: ['github.com', 'git.example.com'], allowPrivate: false, allowLocal: false },
-        vendors: ['openai'],
-        maxLivePerOwner: options.maxLivePerOwner ?? 500,
-      },
+      links: { secret: SECRET, publicUrl: undefined },
     },
   });
   await app.ready();
@@ -108,7 +115,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     return response;
   }
   async function close(): Promise<void> {
-    await app.close();
+    await Promise.all([app.close(), hub.stop()]);
     await prisma.$disconnect();
     await pool.end();
     await database.drop();

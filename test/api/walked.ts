@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { ItemAnswer } from '../../src/api/items/item-schema.js';
-import type { Claimed } from '../../src/db/spine/attempt.js';
+import type { Claimed, Ending } from '../../src/db/spine/attempt.js';
 import { claimTask } from '../../src/db/spine/claim/claim.js';
-import { commitAttempt, type Ending } from '../../src/db/spine/commit.js';
+import { commitAttempt } from '../../src/db/spine/commit.js';
 import { canary } from '../../src/domains/canary/table.js';
 import { ADMIN, type TestApi, type Who } from './setup.js';
 
@@ -19,13 +19,13 @@ export async function claim(api: TestApi, itemId: string, state: string, stage: 
     ...{ token: null, scheduledAt: null, isRetried: false, worker: 'worker-1' },
   };
   const answer = await claimTask(api.database.pool, canary, attempt);
-  if (answer.answer !== 'run') throw new Error(`claim answered ${answer.answer}`);
+  if (answer.is !== 'run') throw new Error(`claim answered ${answer.is}`);
   return answer.claimed;
 }
 
 export async function commit(api: TestApi, claimed: Claimed, ending: Ending): Promise<void> {
   const committed = await commitAttempt(api.database.pool, canary, claimed, ending);
-  if ('refused' in committed) throw new Error('refused');
+  if (committed === 'superseded') throw new Error('refused');
 }
 
 /** As if that much time had passed since the item last gave a sign of life. */

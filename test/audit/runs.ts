@@ -2,7 +2,7 @@ import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { until } from '../support/until.js';
 
 /** Asks Temporal itself, past every wire of the installation. */
-async function withTemporal<T>(address: string, ask: (client: Client) => Promise<T>): Promise<T> {
+export async function withTemporal<T>(address: string, ask: (client: Client) => Promise<T>): Promise<T> {
   const connection = await Connection.connect({ address });
   try {
     return await ask(new Client({ connection }));

@@ -9,7 +9,7 @@ import {
   type Change,
   holdMs,
   isQuiet,
-  openedBreaker,
+  openingChange,
   opensBreaker,
   passDecision,
 } from '../../src/core/breaker.js';
@@ -28,13 +28,13 @@ const settings: BreakerSettings = {
 
 const MINUTE = 60_000;
 
-/** A breaker in virtual time: what the database does with a decision, and nothing else. */
+/** A breaker in virtual time. It stores each decision like the database and does nothing else. */
 function virtual(waiting = 0, of = settings) {
   let now = 0;
   let nextPassAt = 0;
   let isClosed = false;
-  let current: Omit<Breaker, 'dueInMs'> = { ...fieldsOf(openedBreaker(of, 1)), waiting };
-  become(openedBreaker(of, 1));
+  let current: Omit<Breaker, 'dueInMs'> = { ...fieldsOf(openingChange(of, 1)), waiting };
+  become(openingChange(of, 1));
 
   function fieldsOf(change: Change): Omit<Breaker, 'dueInMs' | 'waiting'> {
     const { state, probing, probeEveryMs, perSecond, successes, round } = change;
@@ -58,7 +58,7 @@ function virtual(waiting = 0, of = settings) {
     to(time: number) {
       now = Math.max(now, time);
     },
-    /** Null: passed. */
+    /** Null: the item passed. */
     claim(random = 0.5): number | null {
       const decision = passDecision(seen(), of, random);
       if (decision.is === 'hold') return decision.forMs;
@@ -89,14 +89,14 @@ describe('a breaker opens', () => {
     expect(opensBreaker(settings, sample)).toBe(expected);
   });
 
-  it('for every class but what is wrong with the item itself', () => {
+  it('for every class but the class of an item’s own fault', () => {
     expect(ERROR_CLASSES.filter((each) => !canOpen(each))).toEqual(['BAD_INPUT']);
     expect(ERROR_CLASSES.filter((each) => !canOpen(each, ['SCAN_TIMEOUT']))).toEqual(['SCAN_TIMEOUT', 'BAD_INPUT']);
   });
 });
 
 describe('an open breaker', () => {
-  it('lets one through after 30 s and then at doubling waits up to ten minutes, whatever becomes of them', () => {
+  it('lets one item through after 30 s, then more at doubling waits up to ten minutes, however they end', () => {
     for (const tells of [true, false]) {
       const breaker = virtual();
       const passedAt: number[] = [];
@@ -112,13 +112,13 @@ describe('an open breaker', () => {
     }
   });
 
-  it('holds the others until the next one is due and a little longer, spread', () => {
+  it('holds the other items until the next place is due, spread over a little longer', () => {
     const breaker = virtual();
     breaker.wait(10_000);
     expect([0, 0.5, 1].map((random) => breaker.claim(random))).toEqual([20_000, 23_000, 26_000]);
   });
 
-  it('holds them for a moment only while one is being tried: should it succeed, they are wanted', () => {
+  it('holds the other items only for a moment while one item is being tried, because its success releases them', () => {
     const breaker = virtual();
     breaker.wait(30_000);
     breaker.claim();
@@ -127,7 +127,7 @@ describe('an open breaker', () => {
     expect(breaker.claim(0)).toBe(60_000);
   });
 
-  it('learns nothing from a failure of another class, and lets the next one through in its place', () => {
+  it('learns nothing from a failure of another class, and lets the next item through in its place', () => {
     const breaker = virtual();
     breaker.wait(30_000);
     breaker.claim();
@@ -176,7 +176,7 @@ describe('after a success', () => {
     expect(breaker.seen()).toEqual(before);
   });
 
-  it('it is over when nobody has come for a free place for so long that nobody can be waiting', () => {
+  it('the breaker is quiet when a place was free for so long that no item can be waiting', () => {
     const breaker = releasing();
     breaker.wait(30_000);
     expect(isQuiet(breaker.seen(), settings)).toBe(false);
@@ -189,8 +189,8 @@ describe('after a success', () => {
   });
 });
 
-describe('however many wait and whenever they come', () => {
-  it('no more pass than the pace allows, and two that kept their place', () => {
+describe('a breaker with many waiting items', () => {
+  it('lets no more items pass than the pace allows, and two that kept their place', () => {
     const pace = fc.integer({ min: 1, max: 16 });
     const gaps = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 10, maxLength: 200 });
     fc.assert(
@@ -212,7 +212,7 @@ describe('however many wait and whenever they come', () => {
     );
   });
 
-  it('they are held so that about as many come back in a second as are released at the fastest pace', () => {
+  it('holds items so that about as many come back in a second as are released at the fastest pace', () => {
     for (const waiting of [100, 1_000, 100_000]) {
       const breaker = { ...virtual(waiting).seen(), state: 'releasing' as const, perSecond: 1, dueInMs: 500 };
       const holds = Array.from({ length: 101 }, (_, n) => holdMs(breaker, settings, n / 100));
@@ -222,7 +222,7 @@ describe('however many wait and whenever they come', () => {
     }
   });
 
-  it('a hold is a whole number of milliseconds above nothing, whatever the breaker', () => {
+  it('holds for a whole number of milliseconds above zero, in every state', () => {
     const breakers = fc.record<Breaker>({
       state: fc.constantFrom('open', 'releasing'),
       dueInMs: fc.double({ min: -1e9, max: 1e9, noNaN: true }),

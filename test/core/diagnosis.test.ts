@@ -435,15 +435,15 @@ describe('the diagnosis of an item', () => {
     expect(Object.keys(diagnosis.evidence).length).toBeGreaterThan(0);
   });
 
-  it('has a case for every reason there is', () => {
+  it('has a test case for every reason', () => {
     expect(new Set(cases.map((each) => each.reason))).toEqual(new Set(REASONS));
   });
 
-  it('never counts an age below zero, should a beat be newer than the moment of the look', () => {
+  it('never shows an age below zero, even if a beat is newer than the look', () => {
     expect(diagnose(facts({ running: { ...task, beatAt: ago(-5) } })).sentence).toContain('0.0 s ago');
   });
 
-  it('carries evidence that JSON can carry', () => {
+  it('carries evidence that fits into JSON', () => {
     for (const { given } of cases) {
       const { evidence } = diagnose(facts(given));
       expect(JSON.parse(JSON.stringify(evidence))).toEqual(evidence);

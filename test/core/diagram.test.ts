@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { diagramOf } from '../../src/core/diagram.js';
-import { batched, resting, spreadLast, straight } from '../support/tables.js';
-import { submission } from '../../src/domains/submission/table.js';
+import { batched, resting, reviewed, spreadLast, straight } from '../support/tables.js';
 
-it('draws a pipeline as Mermaid, recovery moves in one note', () => {
+it('draws a pipeline as a Mermaid diagram, with its recovery moves in one note', () => {
   expect(diagramOf(resting)).toBe(`stateDiagram-v2
   [*] --> registered
   registered --> queued: registered-confirmed
@@ -27,16 +26,16 @@ it('draws a pipeline as Mermaid, recovery moves in one note', () => {
 `);
 });
 
-it('shows what is done once per unit, and how many may be in a state at once', () => {
+it('shows stages that run once per unit, and how many items a state admits', () => {
   expect(diagramOf(spreadLast)).toContain('note right of INDEXING: does split, index × N\n');
   expect(diagramOf(batched)).toContain('note right of processing: does gather, polish (2 at once)\n');
 });
 
-it('shows a person who is waited for', () => {
-  expect(diagramOf(submission)).toContain('note right of NEEDS_REVIEW: awaits admin\n');
+it('shows which person a state awaits', () => {
+  expect(diagramOf(reviewed)).toContain('note right of NEEDS_REVIEW: awaits admin\n');
 });
 
-it('ends every line, and nothing runs on', () => {
+it('ends every line with a line break', () => {
   const lines = diagramOf(straight).split('\n');
   expect(lines.at(-1)).toBe('');
   expect(lines.slice(1, -1).every((line) => line.startsWith('  '))).toBe(true);

@@ -14,7 +14,7 @@ function caused(message: string, cause: unknown): Error {
   return new Error(message, { cause });
 }
 
-describe('the type decides', () => {
+describe('the type of an error decides its class', () => {
   it.each([
     ['a stage that took too long', named('StageTimeout'), 'SCAN_TIMEOUT'],
     ['a timeout of AbortSignal', new DOMException('x', 'TimeoutError'), 'SCAN_TIMEOUT'],
@@ -45,33 +45,33 @@ describe('the type decides', () => {
     expect(classifyError(error)).toBe(expected);
   });
 
-  it('before any message', () => {
+  it('before any message does', () => {
     expect(classifyError(named('StageTimeout', 'fetch failed: socket, llm, postgres, bucket'))).toBe('SCAN_TIMEOUT');
     expect(classifyError(coded('ECONNRESET', 'the request timed out'))).toBe('NETWORK_ERROR');
   });
 
-  it('even if a cause has it and the error itself only a message', () => {
+  it('even if only a cause has a known type', () => {
     expect(classifyError(caused('llm call timed out', coded('ECONNREFUSED')))).toBe('NETWORK_ERROR');
   });
 
-  it('of the outermost error before that of its causes', () => {
+  it('and the type of the outermost error decides before the types of its causes', () => {
     expect(classifyError(new AppError('internal', 'x', { errorClass: 'LLM_ERROR', cause: coded('ECONNRESET') }))).toBe(
       'LLM_ERROR',
     );
   });
 
-  it('of the cause where an AppError has no class in particular', () => {
+  it('and the cause decides for an AppError without a class of its own', () => {
     expect(classifyError(new AppError('internal', 'x', { cause: coded('ECONNRESET') }))).toBe('NETWORK_ERROR');
     expect(classifyError(new AppError('internal', 'the disk is full'))).toBe('UNKNOWN');
   });
 
-  it('of what an abort was for, where its cause says so', () => {
+  it('and the cause decides for an AbortError', () => {
     const abort = new Error('The operation was aborted', { cause: named('StageTimeout') });
     expect(classifyError(Object.assign(abort, { name: 'AbortError' }))).toBe('SCAN_TIMEOUT');
   });
 });
 
-describe('the message decides last', () => {
+describe('the message of an error decides last', () => {
   it.each([
     ['activity Heartbeat timeout', 'SCAN_TIMEOUT'],
     ['activity StartToClose timeout', 'SCAN_TIMEOUT'],
@@ -103,34 +103,34 @@ describe('the message decides last', () => {
     expect(classifyError(new Error('network timeout'))).toBe('SCAN_TIMEOUT');
   });
 
-  it('wherever in the chain it stands', () => {
+  it('in whichever error of the chain it stands', () => {
     expect(classifyError(caused('could not judge', caused('call failed', new Error('fetch failed'))))).toBe(
       'NETWORK_ERROR',
     );
   });
 });
 
-describe('whatever is thrown', () => {
+describe('a thrown value', () => {
   it.each([undefined, null, 42, true, Symbol('x'), () => 0, [], {}, new Error()])('%s has a class', (thrown) => {
     expect(classifyError(thrown)).toBe('UNKNOWN');
   });
 
-  it('text is read as a message', () => {
+  it('that is a string is read as a message', () => {
     expect(classifyError('socket hang up')).toBe('NETWORK_ERROR');
     expect(classifyError(caused('x', 'deadlock detected'))).toBe('DB_ERROR');
   });
 
-  it('an error that crossed a process boundary is a plain object', () => {
+  it('that crossed a process boundary is a plain object and has a class', () => {
     expect(classifyError({ name: 'StageTimeout', message: 'x' })).toBe('SCAN_TIMEOUT');
     expect(classifyError({ message: 'x', code: 'ECONNRESET' })).toBe('NETWORK_ERROR');
     expect(classifyError({ name: 7, message: { text: 'timed out' } })).toBe('UNKNOWN');
   });
 
-  it('a name that every object inherits is no class', () => {
+  it('with a name that every object inherits is UNKNOWN', () => {
     for (const name of ['constructor', 'toString', '__proto__']) expect(classifyError(named(name))).toBe('UNKNOWN');
   });
 
-  it('a cycle of causes ends', () => {
+  it('with a cycle of causes is classed without an endless loop', () => {
     const one = new Error('one');
     const two = caused('two', one);
     one.cause = two;
@@ -140,7 +140,7 @@ describe('whatever is thrown', () => {
     expect(classifyError(self)).toBe('NETWORK_ERROR');
   });
 
-  it('five causes deep is looked at, deeper is not', () => {
+  it('is searched five causes deep and no deeper', () => {
     function buried(depth: number): Error {
       return depth === 1 ? coded('ECONNRESET') : caused('x', buried(depth - 1));
     }
@@ -148,7 +148,7 @@ describe('whatever is thrown', () => {
     expect(classifyError(buried(6))).toBe('UNKNOWN');
   });
 
-  it('a huge message takes no time', () => {
+  it('with a huge message is classed quickly', () => {
     const started = performance.now();
     expect(classifyError(new Error('relation "'.repeat(100_000)))).toBe('UNKNOWN');
     expect(performance.now() - started).toBeLessThan(1_000);

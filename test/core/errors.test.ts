@@ -3,6 +3,7 @@ import { ERROR_CLASSES } from '../../src/core/error-class.js';
 import {
   AppError,
   CODES,
+  declareCodes,
   type ErrorCode,
   type ErrorKind,
   isAppError,
@@ -41,6 +42,16 @@ describe('an AppError', () => {
     expect(error.message).toBe('why');
     expect(ERROR_CLASSES).toContain(error.errorClass);
     expect(isRetryable(error)).toBe(KINDS[row.kind].retryable);
+  });
+
+  it('of a domain takes its kind, title, class and wait from the row that the domain declared', () => {
+    const own = declareCodes({
+      disk_full: { kind: 'unavailable', title: 'The disk is full', errorClass: 'STORAGE_ERROR', retryAfterSeconds: 7 },
+    });
+    const error = new AppError(own.disk_full, 'why');
+    expect(error).toMatchObject({ code: 'disk_full', kind: 'unavailable', title: 'The disk is full' });
+    expect(error).toMatchObject({ errorClass: 'STORAGE_ERROR', retryAfterSeconds: 7 });
+    expect(isRetryable(error)).toBe(true);
   });
 
   it('keeps its cause, the fields it blames and its facts', () => {

@@ -5,7 +5,7 @@ import { canary } from '../../src/domains/canary/table.js';
 import { SCHEDULE_SETTINGS } from '../support/schedule-settings.js';
 
 const HOUR_MS = 3_600_000;
-const rows = schedulesOf({ canary }, SCHEDULE_SETTINGS);
+const rows = schedulesOf({ canary }, [], SCHEDULE_SETTINGS);
 const lastEndedAt = new Date('2026-11-16T12:00:00Z');
 
 function lateAfter(ageMs: number | null, watchedMs: number) {
@@ -27,19 +27,19 @@ describe('a sweep', () => {
     ]);
   });
 
-  it('that was never made is late only when somebody has waited for it that long', () => {
+  it('that never ended is late only after the watch has waited for two intervals', () => {
     expect(lateAfter(null, 20_000)).toEqual([]);
     expect(lateAfter(null, 20_001)).toMatchObject([
       { since: 'never', sentence: 'sweep-canary has never got to its end; it is due every 10 s.' },
     ]);
   });
 
-  it('is not late right after a start, however long all was down', () => {
+  it('is not late right after a start, however long the processes were down', () => {
     expect(lateAfter(8 * HOUR_MS, 1_000)).toEqual([]);
     expect(lateAfter(8 * HOUR_MS, 21_000)).toHaveLength(1);
   });
 
-  it('that is switched off is never late, nor is what is no sweep', () => {
+  it('that is switched off is never late, and a schedule that is no sweep is never late', () => {
     const off = rows.map((row) => ({ ...row, isOn: false }));
     expect(lateSweeps(off, [], HOUR_MS)).toEqual([]);
     expect(lateSweeps(rows, [{ job: 'sweep-canary', lastEndedAt, ageMs: 1 }], 90 * 24 * HOUR_MS)).toEqual([]);

@@ -2,8 +2,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { definePipeline, fanOut, type OutcomeOf, stage, type StageOf, type StateOf } from '../../src/core/pipeline.js';
 import type { DecisionSaves } from '../../src/ports/decision.js';
 import type { AnyStage, Stage, StageResult, Stages } from '../../src/ports/stage.js';
-import type { brief, several, spreadAll, spreadLast, straight } from '../support/tables.js';
-import type { submission } from '../../src/domains/submission/table.js';
+import type { brief, reviewed, several, spreadAll, spreadLast, straight } from '../support/tables.js';
 import type { conversation, vectorIngest } from '../support/spec-tables.js';
 
 const sweep = { every: '10s', staleAfter: '5s', stuckAfter: '15s' } as const;
@@ -265,12 +264,12 @@ describe('the compiler refuses other slips in a table', () => {
 
   it('a decision that its table does not have, where something is saved with it', () => {
     const save = () => Promise.resolve({});
-    const saves: DecisionSaves<typeof submission>[] = [
-      { TIER3_REVIEW: { approve: save } },
+    const saves: DecisionSaves<typeof reviewed>[] = [
+      { SECOND_REVIEW: { approve: save } },
       // @ts-expect-error no such outcome there
       { NEEDS_REVIEW: { approve: save } },
       // @ts-expect-error nobody decides there
-      { RECEIVED: { vendor: save } },
+      { JUDGING: { pass: save } },
     ];
     expect(saves).toHaveLength(3);
   });
@@ -319,14 +318,12 @@ describe('what the compiler knows of a table', () => {
     expectTypeOf<OutcomeOf<typeof straight, 'read'>>().toEqualTypeOf<'done' | 'empty'>();
     expectTypeOf<OutcomeOf<typeof straight, 'check'>>().toEqualTypeOf<'good' | 'bad'>();
     expectTypeOf<OutcomeOf<typeof brief, 'look'>>().toEqualTypeOf<'known' | 'other'>();
-    expectTypeOf<OutcomeOf<typeof submission, 'judgeTier2'>>().toEqualTypeOf<
-      'pass' | 'concerns' | 'unjudged' | 'fail'
-    >();
+    expectTypeOf<OutcomeOf<typeof reviewed, 'judge'>>().toEqualTypeOf<'pass' | 'concerns' | 'fail'>();
   });
 
   it('that only the last of several stages picks the outcome', () => {
-    expectTypeOf<OutcomeOf<typeof submission, 'fetch'>>().toEqualTypeOf<'done'>();
-    expectTypeOf<OutcomeOf<typeof submission, 'scanTier1'>>().toEqualTypeOf<'pass' | 'fail'>();
+    expectTypeOf<OutcomeOf<typeof spreadAll, 'prepare'>>().toEqualTypeOf<'done'>();
+    expectTypeOf<OutcomeOf<typeof spreadAll, 'finish'>>().toEqualTypeOf<'done' | 'partial'>();
     expectTypeOf<OutcomeOf<typeof conversation, 'extraction'>>().toEqualTypeOf<'done'>();
     expectTypeOf<OutcomeOf<typeof vectorIngest, 'prepareChunks'>>().toEqualTypeOf<'done'>();
     expectTypeOf<OutcomeOf<typeof vectorIngest, 'createStac'>>().toEqualTypeOf<'done' | 'partial'>();
@@ -369,10 +366,10 @@ describe('the compiler checks stages against their table', () => {
     // @ts-expect-error CHECKING has no such outcome
     const check: Stage<typeof straight, 'check'> = async () => ({ outcome: 'done' });
     // @ts-expect-error only the last stage of a state picks its outcome
-    const fetch: Stage<typeof submission, 'fetch'> = async () => ({ outcome: 'pass' });
+    const prepare: Stage<typeof spreadAll, 'prepare'> = async () => ({ outcome: 'partial' });
     // @ts-expect-error a unit does not pick the outcome
     const upload: Stage<typeof spreadAll, 'upload'> = async () => ({ outcome: 'partial' });
-    expect([check, fetch, upload]).toHaveLength(3);
+    expect([check, prepare, upload]).toHaveLength(3);
   });
 
   it('refuses a stage of no row', () => {

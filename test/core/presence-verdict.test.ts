@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  isAliveWithoutEngine,
-  presenceVerdict,
-  type Sightings,
-  type WorkerLook,
-} from '../../src/core/presence-verdict.js';
+import { presenceVerdict, type Sightings, type WorkerLook } from '../../src/core/presence-verdict.js';
 
 const GONE_FOR_MS = 250;
 
@@ -12,12 +7,12 @@ function at(ms: number): Date {
   return new Date(Date.UTC(2030, 0, 1) + ms);
 }
 
-/** Seen long ago, and not found dead by anybody, where nothing else is said. */
+/** By default, a worker that was seen long ago and was not found dead. */
 function worker(look: Partial<WorkerLook>): WorkerLook {
   return { id: 'w', isHeld: false, seenAt: at(-5_000), seenGoneAt: null, ...look };
 }
 
-/** What one session sees, look after look; the answer says at which looks it calls the worker dead. */
+/** Gives one session these looks in order, and returns the looks at which it calls the worker dead. */
 function deadAt(...looks: [ms: number, look: Partial<WorkerLook> | null][]): number[] {
   let known: Sightings = new Map();
   const found: number[] = [];
@@ -181,8 +176,8 @@ describe('a session that watches one worker', () => {
   });
 });
 
-describe('a session that watches several', () => {
-  it('judges each by itself', () => {
+describe('a session that watches several workers', () => {
+  it('judges each worker separately', () => {
     const known: Sightings = new Map([
       ['gone', at(0)],
       ['held', null],
@@ -207,16 +202,5 @@ describe('a session that watches several', () => {
         ['new', null],
       ]),
     );
-  });
-});
-
-describe('an attempt that Temporal has given up', () => {
-  it.each([
-    { isHeld: true, silentMs: 1_100, ranMs: 2_000, lives: true },
-    { isHeld: true, silentMs: 1_100, ranMs: 1_999, lives: false },
-    { isHeld: true, silentMs: 1_500, ranMs: 9_000, lives: false },
-    { isHeld: false, silentMs: 10, ranMs: 9_000, lives: false },
-  ])('lives if its process holds its lock and beats its row: %o', ({ lives, ...sign }) => {
-    expect(isAliveWithoutEngine(sign, 2_000)).toBe(lives);
   });
 });

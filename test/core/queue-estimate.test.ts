@@ -24,7 +24,7 @@ it.each<[string, Partial<Throughput>, string]>([
   [
     'a breaker',
     { breaker: { nextPassAt: LATER } },
-    'something that submissions need fails; the next one is let through at 2026-11-16T12:00:00.000Z',
+    'something that the items need fails; the next item is let through at 2026-11-16T12:00:00.000Z',
   ],
   ['too few', { sampleSize: 2 }, 'only 2 ended in the last 6 hours, too few to tell'],
 ])('an estimate is not known for %s', (_, now, why) => {

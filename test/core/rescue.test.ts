@@ -11,7 +11,7 @@ const table: Pipeline = {
 };
 
 const gone = { engine: 'gone', closedAs: 'terminated' } as const;
-/** Stuck after five minutes, says the table. */
+/** By the sample table, an item is stuck after five minutes. */
 const silent = { beatAt: ago(301) };
 const DAY_S = 86_400;
 
@@ -40,7 +40,7 @@ const breaker = { kind: 'breaker', key: 'LLM_ERROR', until: ago(-30), reason: '6
 type Line = [what: string, given: Given, word: string, reason: (typeof REASONS)[number]];
 
 const LINES: Line[] = [
-  // What Temporal does not say is gone is left.
+  // An item is left unless Temporal says that its run is gone.
   ['Temporal does not answer', { item: silent, engine: 'unknown' }, 'leave', 'engine_unreachable'],
   ['Temporal was not asked', { item: silent }, 'report', 'backlog'],
   [
@@ -75,7 +75,7 @@ const LINES: Line[] = [
     'leave',
     'suspect_wait',
   ],
-  // What waits on purpose is left, whatever became of its run.
+  // An item that waits on purpose is left, even if its run is gone.
   ['ended', { item: { ...silent, state: 'finished', endedAt: ago(400) }, ...gone }, 'leave', 'finished'],
   ['awaiting a decision', { item: { ...silent, state: 'review' }, ...gone }, 'leave', 'awaiting_decision'],
   ['paused', { item: { ...silent, pausedUntil: 'infinity' }, ...gone }, 'leave', 'paused'],
@@ -106,7 +106,7 @@ const LINES: Line[] = [
     'leave',
     'workflow_closed',
   ],
-  // What only a person can help is reported, and costs nothing.
+  // An item that only a person can help is reported, and its budget is not charged.
   ['behind others in the queue', { item: silent, engine: 'alive', pollers: 1, backlog: 9 }, 'report', 'backlog'],
   ['no worker', { item: silent, engine: 'alive', pollers: 0 }, 'report', 'no_worker'],
   ['no worker, and no run either', { item: silent, ...gone, pollers: 0 }, 'report', 'no_worker'],
@@ -204,18 +204,18 @@ const LINES: Line[] = [
   ],
 ];
 
-describe('what to do with an item that gives no sign of life', () => {
+describe('the decision on an item that gives no sign of life', () => {
   it.each(LINES)('%s', (_, given, word, reason) => {
     expect(wordOf(given)).toBe(word);
     expect(decide(given).diagnosis.reason).toBe(reason);
   });
 
-  it('has a line for every reason there is', () => {
+  it('has a test case for every reason', () => {
     expect(new Set(LINES.map(([, , , reason]) => reason))).toEqual(new Set(REASONS));
   });
 });
 
-/** A run that ends as soon as it begins, seen by a sweep every minute; minutes of what the sweep did. */
+/** A run that ends as soon as it begins, with a sweep every minute. Returns the sweep's actions with their minutes. */
 function walk(pipeline: Pipeline, forMinutes: number): string[] {
   const start = now.getTime();
   const item = { rescues: 0, lastRescueAt: null as Date | null, nextRescueAfter: null as Date | null };
@@ -245,7 +245,7 @@ describe('the budget', () => {
     expect(walk(patient, 1_500)).toEqual(['0 restart', '3 restart', '1443 restart', '1446 restart']);
   });
 
-  it('of nothing ends an item at once', () => {
+  it('of zero ends an item at once', () => {
     expect(walk({ ...table, rescue: { ...table.rescue, budget: 0, backoff: [] } }, 9)).toEqual(['0 fail']);
   });
 

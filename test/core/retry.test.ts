@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Facts, ItemFacts, RunningTask } from '../../src/core/diagnosis.js';
-import { engineFactsOf, retryDecision, type RunLook } from '../../src/core/retry.js';
+import { retryDecision } from '../../src/core/retry.js';
+import type { RunLook } from '../../src/core/run-look.js';
 import { canary } from '../../src/domains/canary/table.js';
 
 const now = new Date('2030-01-01T12:00:00Z');
@@ -71,14 +72,5 @@ describe('a retry that a person asks for', () => {
     ['its run is started and waits for a worker', facts(due), alive, 'refuse'],
   ])('when %s', (_, known, look, decision) => {
     expect(retryDecision(known, look)).toBe(decision);
-  });
-
-  it('hands what Temporal said to the diagnosis', () => {
-    expect([alive, wedged, gone, unknown].map(engineFactsOf)).toEqual([
-      { engine: 'alive' },
-      { engine: 'alive', wedgedBy: 'boom' },
-      { engine: 'gone', closedAs: 'terminated' },
-      { engine: 'unknown' },
-    ]);
   });
 });

@@ -59,24 +59,24 @@ describe('a name', () => {
     for (const word of ['', 'two words', 'a:b', 'Tier1', 'a\nb']) {
       expect(problemsOf(word)).toEqual([`'${word}' can't be the name of a trigger`]);
     }
-    for (const word of ['admin', 'tier1-timeout', 'judge-unavailable']) expect(problemsOf(word)).toEqual([]);
+    for (const word of ['admin', 'read1-timeout', 'judge-unavailable']) expect(problemsOf(word)).toEqual([]);
   });
 
-  it('of a table and a column can stand in a statement', () => {
+  it('of a table and a column is safe inside a statement', () => {
     for (const word of ['', 'e-mail', 'email; DROP TABLE items', 'E', 'a"b']) {
-      expect(problemsWith({ tells: { table: 'submissions', column: word } })).toEqual([
+      expect(problemsWith({ tells: { table: 'letters', column: word } })).toEqual([
         `'${word}' can't be the name of a column`,
       ]);
     }
-    expect(problemsWith({ tells: { table: 'submissions', column: 'email' } })).toEqual([]);
+    expect(problemsWith({ tells: { table: 'letters', column: 'email' } })).toEqual([]);
   });
 
-  it('may be as the specification spells it', () => {
+  it('may be spelled like the specification’s names', () => {
     const row: StateRow = {
       does: { stage: 'memory_update', tries: 1, within: '1s', spent: 'leave' },
       then: { done: 'DONE' },
     };
-    expect(problemsOfState(row, 'TIER1_SCANNING')).toEqual([]);
+    expect(problemsOfState(row, 'READING1_AGAIN')).toEqual([]);
     expect(problemsOfState(row, 'processing')).toEqual([]);
   });
 });
@@ -84,7 +84,7 @@ describe('a name', () => {
 describe('a state', () => {
   const only = "state 'READING' must do, await, rest or end, and one of them only";
 
-  it('is of one kind', () => {
+  it('is of one kind only', () => {
     const read: StageRow = { stage: 'read', tries: 3, within: '10s', spent: 'leave' };
     const then = { done: 'DONE' };
     expect(problemsOfState({ does: read, awaits: 'admin', then })).toEqual([only]);
@@ -198,12 +198,12 @@ describe('the rescue budget', () => {
     expect(problemsOfRescue({ budget })).toEqual(['rescue.budget must be a whole number, 0 or more']);
   });
 
-  it('may be nothing, and then needs no waits', () => {
+  it('may be zero, and then needs no waits', () => {
     expect(problemsOfRescue({ budget: 0, backoff: [] })).toEqual([]);
     expect(problemsOfRescue({ backoff: [] })).toEqual(['rescue.backoff must say how long to wait after a rescue']);
   });
 
-  it('has times that are times', () => {
+  it('refuses times that are not spans', () => {
     expect(problemsOfRescue({ backoff: ['2s', '0s'] })).toEqual(['rescue.backoff must be longer than nothing']);
     expect(problemsOfRescue({ oldestRescued: '0d' })).toEqual(['rescue.oldestRescued must be longer than nothing']);
     expect(problemsOfRescue({ budgetResetAfter: '0d' })).toEqual([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { definePipeline, type FanOut, type Pipeline, type StageRow, type StateRow } from '../../src/core/pipeline.js';
 import { assertSoundTable } from '../../src/core/sound-table.js';
-import { canary } from '../../src/domains/canary/table.js';
+import { PIPELINES } from '../../src/domains/tables.js';
 import { SPEC_TABLES } from '../support/spec-tables.js';
 import { SAMPLE_TABLES } from '../support/tables.js';
 
@@ -53,7 +53,7 @@ function expectSound(table: Pipeline): void {
 }
 
 describe('a sound table', () => {
-  it.each([...SAMPLE_TABLES, ...SPEC_TABLES, canary])('is $name', (table) => {
+  it.each([...SAMPLE_TABLES, ...SPEC_TABLES, ...Object.values(PIPELINES)])('is $name', (table) => {
     expectSound(table);
   });
 

@@ -47,7 +47,7 @@ describe('the warning that an item is stale', () => {
     });
   });
 
-  it('is given of a parked one, which only a person drives on', () => {
+  it('is given for a parked item, which only a person drives on', () => {
     expect(stalenessOf(facts({ item: { ...silent, parkedAt: ago(60) } }))).toMatchObject({ stage: null });
   });
 

@@ -18,7 +18,7 @@ describe('the step of an item that has just entered a state', () => {
     expect(entryStep(several, 'WORKING', 1)).toMatchObject({ do: 'stage', stage: 'extract' });
   });
 
-  it('beats as often as usual where the row says nothing', () => {
+  it('has the default heartbeat timeout if the row names none', () => {
     expect(entryStep(straight, 'READING', 1)).toMatchObject({ beatsMs: msOf(DEFAULT_BEATS) });
   });
 
@@ -40,7 +40,7 @@ describe('the step of an item that has just entered a state', () => {
     expect(entryStep(reviewed, 'REJECTED', 1)).toEqual({ do: 'end', why: 'final' });
   });
 
-  it('is, where a claim ends the rest, the stage that will claim it, in the state it claims it into', () => {
+  it('is the claiming stage, in the state that the claim leads to, if a claim ends the rest', () => {
     expect(entryStep(resting, 'queued', 2)).toMatchObject({
       do: 'stage',
       state: 'converting',
@@ -49,16 +49,16 @@ describe('the step of an item that has just entered a state', () => {
     });
   });
 
-  it('is none where something other than a run ends the rest', () => {
+  it('is null if something other than a run ends the rest', () => {
     expect(entryStep(resting, 'registered', 1)).toBeNull();
     expect(entryStep(batched, 'active', 1)).toBeNull();
   });
 
-  it('is to ask the row where a fan-out comes first: only the row knows the units', () => {
+  it('is to ask the row if a fan-out comes first, because only the row knows the units', () => {
     expect(entryStep(spreadLast, 'COPYING', 1)).toEqual({ do: 'next' });
   });
 
-  it('is an error in a state that there is not, or that does nothing', () => {
+  it('is an error in an unknown state or in a state without stages', () => {
     expect(() => entryStep(straight, 'NOWHERE', 1)).toThrow(RangeError);
     const states = { ...straight.states, READING: { does: [], then: { done: 'DONE' } } };
     expect(() => entryStep({ ...straight, states }, 'READING', 1)).toThrow("state 'READING' does no stage");
@@ -66,7 +66,7 @@ describe('the step of an item that has just entered a state', () => {
 });
 
 describe('a step', () => {
-  it('of units names them and how many may run at once', () => {
+  it('of a fan-out names the units and how many may run at once', () => {
     const { row } = stageOf(spreadAll, 'upload');
     expect(unitsStep('PROCESSING', row, 2, ['a', 'b'])).toEqual({
       do: 'units',
@@ -80,12 +80,12 @@ describe('a step', () => {
     });
   });
 
-  it('of a stage that is no fan-out any more runs its units one at a time', () => {
+  it('of a stage that is no longer a fan-out runs its units one at a time', () => {
     const { row } = stageOf(spreadAll, 'finish');
     expect(unitsStep('PROCESSING', row, 1, ['a'])).toMatchObject({ width: 1 });
   });
 
-  it('survives the way through workflow history', () => {
+  it('survives workflow history unchanged', () => {
     const steps = [
       stageStep('READING', stageOf(straight, 'read').row, 1),
       unitsStep('PROCESSING', stageOf(spreadAll, 'upload').row, 1, ['a']),

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { pipelinesPage } from '../../scripts/write-diagrams.js';
 import { diagramOf } from '../../src/core/diagram.js';
 import { PIPELINES } from '../../src/domains/tables.js';
-import { submission } from '../../src/domains/submission/table.js';
-import { conversation } from '../support/spec-tables.js';
+import { conversation, file } from '../support/spec-tables.js';
+import { brief, several } from '../support/tables.js';
 
 describe('docs/pipelines.md', () => {
   it('is what the tables say; if not, run `npx tsx scripts/write-diagrams.ts`', () => {
@@ -15,17 +15,17 @@ describe('docs/pipelines.md', () => {
 });
 
 describe('the page of pipelines', () => {
-  const page = pipelinesPage({ submission, conversation });
+  const page = pipelinesPage({ file, conversation, brief, several });
 
   it('has a section and a diagram for each', () => {
-    for (const pipeline of [submission, conversation]) {
+    for (const pipeline of [file, conversation, brief, several]) {
       expect(page).toContain(`\n## ${pipeline.name}\n`);
       expect(page).toContain(`\n\`\`\`mermaid\n${diagramOf(pipeline)}\`\`\`\n`);
     }
   });
 
   it('tells when an item counts as stale and stuck, and how often it is rescued', () => {
-    expect(page).toContain('Swept every 5m; stale after 3m, stuck after 5m without a sign of life.');
+    expect(page).toContain('Swept every 15m; stale after 10m, stuck after 30m without a sign of life.');
     expect(page).toContain('Rescued 3 times, with 3m, 10m, 30m between');
   });
 
@@ -36,8 +36,9 @@ describe('the page of pipelines', () => {
         .map((cell) => cell.trim())
         .filter(Boolean),
     );
-    expect(cells).toContainEqual(['TIER1_SCANNING', 'scanTier1', '4', '30m', '4s', 'TIER1_FAILED']);
-    expect(cells).toContainEqual(['RECEIVED', 'checkVendor', '3', '2s', '–', 'leave']);
+    expect(cells).toContainEqual(['embedding', 'embed', '3', '30m', '4s', 'failed']);
+    expect(cells).toContainEqual(['LOOKING', 'look', '3', '2s', '–', 'FAILED']);
+    expect(cells).toContainEqual(['WORKING', 'judge', '3', '10s', '4s', 'leave']);
     expect(cells).toContainEqual(['processing', 'vice', '2', '30s', '4s', 'skip']);
   });
 });

@@ -1,9 +1,17 @@
-// Loaded before a process of an installation begins: adds one table, and stages that are done at once, to those it ships with.
+// Loaded before a process of an installation begins: adds a domain of one table, and stages that are done at once, to those it
+// ships with.
 import { stagesIn } from '../../dist/core/machine.js';
-import { PIPELINES } from '../../dist/pipelines/registry.js';
-import { STAGES } from '../../dist/start/stages.js';
+import { DOMAINS } from '../../dist/domains/domains.js';
+import { PIPELINES } from '../../dist/domains/tables.js';
 
 const table = JSON.parse(process.env.ADDED_TABLE);
 const stages = Object.values(table.states).flatMap(stagesIn);
 PIPELINES[table.name] = table;
-STAGES[table.name] = () => Object.fromEntries(stages.map(({ stage }) => [stage, async () => ({ outcome: 'done' })]));
+DOMAINS.push({
+  name: table.name,
+  tables: [table],
+  words: [],
+  stages: () => ({
+    [table.name]: Object.fromEntries(stages.map(({ stage }) => [stage, async () => ({ outcome: 'done' })])),
+  }),
+});

@@ -51,7 +51,7 @@ function webhook(): Notifier {
   return createWebhookNotifier({ url: receiver.url, secret: SECRET, allowPrivate: true });
 }
 
-/** Takes whatever it is given, and keeps it. */
+/** A channel that takes and keeps every notice. */
 function recorder(reaches: Notifier['reaches'] = () => true): Notifier & { ids: string[] } {
   const ids: string[] = [];
   return {
@@ -98,13 +98,13 @@ async function deliveryOf(id: string, channel: string): Promise<DeliveryRow | un
   return rows[0];
 }
 
-/** The wait is over, since a second: times are kept in milliseconds, and now, rounded up, may still be to come. */
+/** Ends the wait a second ago: times are stored in milliseconds, so that `now` rounded up may still lie ahead. */
 async function letDue(): Promise<void> {
   await database.pool.query(`UPDATE deliveries SET due_at = now() - interval '1 second'`);
 }
 
 describe('an event', () => {
-  it('goes once to every channel that reaches somebody', async () => {
+  it('goes once to every channel that reaches a receiver', async () => {
     const operatorsOnly = recorder(({ owner }) => owner === null);
     const deps = depsOf({ webhook: recorder(), slack: operatorsOnly });
     const forOperators = await raise();
@@ -120,7 +120,7 @@ describe('an event', () => {
     expect(rows.map(({ at }) => at)).toEqual([...expected, `${forOwner} log`, `${forOwner} webhook`].sort());
   });
 
-  it('is given up after a day where its channel is no longer there, and only there', async () => {
+  it('is given up after a day on a channel that is no longer configured, and only there', async () => {
     const id = await routed(depsOf({ slack: recorder(), webhook: recorder() }));
     await pool.query(`UPDATE deliveries SET due_at = now() - interval '25 hours'`);
 
@@ -133,7 +133,7 @@ describe('an event', () => {
     expect(rows).toEqual([{ channel: 'slack', error: 'this channel is no longer configured' }]);
   });
 
-  it('that is raised twice is one, before and after it was delivered', async () => {
+  it('that is raised twice is one event, before and after its delivery', async () => {
     const deps = depsOf({ webhook: webhook() });
     const id = await raise();
     await raise({ id });
@@ -164,7 +164,7 @@ describe('an event', () => {
     expect(receiver.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(ids.sort());
   });
 
-  it('of a transaction that was rolled back is nobody’s business', async () => {
+  it('of a transaction that was rolled back is never delivered', async () => {
     const client = await pool.connect();
     await client.query('BEGIN');
     await raiseEvent(client, { id: 'sweep_late:1', kind: 'sweep_late', sentence: 'Late.' });
@@ -208,7 +208,7 @@ describe('a receiver', () => {
     );
   });
 
-  it('that asks for time gets it', async () => {
+  it('that asks for a wait gets it', async () => {
     const deps = depsOf({ webhook: webhook() });
     const id = await routed(deps);
     receiver.answer((response) => response.writeHead(429, { 'retry-after': '1800' }).end());
@@ -309,13 +309,13 @@ describe('a courier', () => {
     });
   });
 
-  it('that dies between sending and writing it down leaves it to another, who sends the same id', async () => {
+  it('that dies between sending and marking leaves the delivery to another courier, which sends the same id', async () => {
     const child = fork(new URL('../support/courier-child.ts', import.meta.url), {
       execArgv: ['--import', 'tsx'],
       env: { ...process.env, TEST_DATABASE_URL: database.url, TEST_URL: receiver.url, TEST_SECRET: SECRET },
     });
     onTestFinished(() => void child.kill('SIGKILL'));
-    // Killed with the request in hand: it was sent, and nobody will ever say so.
+    // The courier is killed after it has sent the request, so that no mark is ever written.
     receiver.answer((response) => {
       child.kill('SIGKILL');
       response.writeHead(204).end();
@@ -335,7 +335,7 @@ describe('a courier', () => {
     expect(receiver.received[0]?.body).toBe(receiver.received[1]?.body);
   });
 
-  it('that dies at every try does not do so for ever', async () => {
+  it('that dies at every try gives the delivery up in the end', async () => {
     const deps = depsOf({ webhook: webhook() }, { policy: { ...policy, tries: 2 } });
     const id = await routed(deps);
     await database.pool.query('UPDATE deliveries SET tries = 2');
@@ -349,12 +349,12 @@ describe('a courier', () => {
     });
   });
 
-  it('writes down what was sent though the database refuses at first, and does not send it again', async () => {
+  it('marks a delivery though the database refuses at first, and does not send it again', async () => {
     const deps = depsOf({ webhook: webhook() });
     const id = await routed(deps);
     const locker = await database.pool.connect();
     receiver.answer((response) => {
-      // Whoever wants to write the row now waits for the lock until it is refused.
+      // A courier that writes the row now waits for the lock until the database refuses.
       void locker
         .query('BEGIN')
         .then(() => locker.query('SELECT 1 FROM deliveries WHERE event_id = $1 FOR UPDATE', [id]))
@@ -385,7 +385,7 @@ describe('a courier', () => {
     await away.end();
   });
 
-  it('leaves alone what belongs to a channel that it does not have', async () => {
+  it('leaves deliveries of a channel that it does not have', async () => {
     const id = await routed(depsOf({ webhook: webhook() }));
 
     expect(await deliverDue(depsOf({}), 'webhook', PATIENT)).toBe(0);
@@ -393,11 +393,11 @@ describe('a courier', () => {
     expect(await deliveryOf(id, 'webhook')).toMatchObject({ tries: 0, failed: false });
   });
 
-  it('that was overtaken does not undo what the other did', async () => {
+  it('that was overtaken does not undo the mark of another courier', async () => {
     const deps = depsOf({ webhook: webhook() });
     const id = await routed(deps);
     receiver.answer((response) => {
-      // While this one is at it, its lease ends and another delivers.
+      // During this delivery its lease ends, and another courier makes it.
       void database.pool
         .query('UPDATE deliveries SET tries = tries + 1, delivered_at = now() WHERE event_id = $1', [id])
         .then(() => response.writeHead(500).end());

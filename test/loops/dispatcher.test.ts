@@ -25,7 +25,7 @@ const table = {
 let stack: Stack;
 let line: Line;
 let proxy: Proxy;
-/** What the API and its dispatcher see of Temporal; the worker has a wire of its own. */
+/** The wire between Temporal and the API with its dispatcher. The worker has a wire of its own. */
 let engine: Engine;
 beforeAll(async () => {
   stack = await openStack();
@@ -41,7 +41,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** Runs until the test is over: every turn takes what is due of all items there are. */
+/** Runs a dispatcher until the test is over. Every turn takes all due items of the database. */
 function dispatching(): Dispatcher {
   const dispatcher = line.dispatch(engine);
   onTestFinished(() => dispatcher.stop());
@@ -63,7 +63,7 @@ const passes = { judge: (context: Parameters<typeof leave>[0]) => leave(context,
 const isDoubtful = { judge: (context: Parameters<typeof leave>[0]) => leave(context, 'concerns') };
 
 describe('an item whose run was not started', () => {
-  it('is started within seconds, though whoever inserted it died', async () => {
+  it('is started within seconds, though the process that inserted it died', async () => {
     dispatching();
     const insertedAt = performance.now();
     const run = await line.insert(passes);
@@ -131,7 +131,7 @@ describe('an item whose run was not started', () => {
     expect(await effectsOf(stack.pool, first.itemId)).toEqual(['1 judge', '2 judge', '2 publish']);
   });
 
-  it('does not keep others from being started when its pipeline is unknown', async () => {
+  it('does not keep other items from being started when its pipeline is unknown', async () => {
     const other = stack.line(straight);
     await other.insert();
     const run = await line.insert(passes);
@@ -149,7 +149,7 @@ describe('an item whose run was not started', () => {
   });
 });
 
-describe('a run that has not been told', () => {
+describe('a run that has not seen its row', () => {
   it('hears of decisions that were made while Temporal was away', async () => {
     dispatching();
     const run = await line.start(isDoubtful);
@@ -176,7 +176,7 @@ describe('a run that has not been told', () => {
     expect(await effectsOf(stack.pool, run.itemId)).toEqual(['1 judge', '1 publish']);
   });
 
-  it('is ended when its item was cancelled and whoever did it died', async () => {
+  it('is ended when its item was cancelled and the cancelling process died', async () => {
     dispatching();
     const run = await line.start(isDoubtful);
     await inState(run.itemId, 'NEEDS_REVIEW');

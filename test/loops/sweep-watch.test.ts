@@ -45,14 +45,14 @@ const late = {
 };
 
 describe('the watch over the sweeps', () => {
-  it('tells operators of a late one once for each time it is late', async () => {
+  it('tells operators of a late sweep once for each time it is late', async () => {
     await Promise.all([raiseLate(deps(), [late]), raiseLate(deps(), [late])]);
     expect(await events()).toEqual([{ kind: 'sweep_late', sentence: late.sentence }]);
     await raiseLate(deps(), [{ ...late, since: '2026-11-16T13:00:00.000Z' }]);
     expect(await events()).toHaveLength(2);
   });
 
-  it('calls nothing late right after a start, nor while sweeps end in time', async () => {
+  it('calls no sweep late right after a start, nor while sweeps end in time', async () => {
     await swept(3_600);
     const watch = startSweepWatch(deps());
     expect(await watch.late()).toEqual([]);
@@ -92,13 +92,13 @@ describe('a sweep watch that is asked to stop', () => {
   });
 });
 
-describe('what a schedule leaves out', () => {
+describe('the number of runs that a schedule left out', () => {
   const status = () => {
     if (!schedules.status) throw new Error('no status');
     return schedules.status;
   };
 
-  it('is told when it grows, once, whoever looks', async () => {
+  it('is reported once when it grows, however many watch', async () => {
     await noteCounts(deps());
     expect(await events()).toEqual([]);
 
@@ -112,7 +112,7 @@ describe('what a schedule leaves out', () => {
     ]);
   });
 
-  it('is told of runs that were missed as well', async () => {
+  it('is reported for missed runs as well', async () => {
     schedules.rows = schedules.rows.slice(0, 1);
     schedules.status = { ...status(), skipped: 1, missed: 4 };
     await noteCounts(deps());
@@ -121,7 +121,7 @@ describe('what a schedule leaves out', () => {
     );
   });
 
-  it('is told at most once an hour, and starts from zero when the schedule is made anew', async () => {
+  it('is reported at most once an hour, and starts from zero when the schedule is created again', async () => {
     schedules.rows = schedules.rows.slice(0, 1);
     schedules.status = { ...status(), skipped: 1 };
     await noteCounts(deps());
@@ -134,7 +134,7 @@ describe('what a schedule leaves out', () => {
     expect(await events()).toHaveLength(2);
   });
 
-  it('is not known while Temporal is away', async () => {
+  it('is unknown while Temporal is away', async () => {
     schedules.mood = 'away';
     await noteCounts(deps());
     expect(await events()).toEqual([]);

@@ -14,13 +14,13 @@ import { type Line, openStack, silent, type Stack } from '../support/worker.js';
 import type { WorkerChild } from '../support/spawn-worker.js';
 import { startWorkerChild } from '../support/worker-child.js';
 
-// Processes of their own take seconds to start where others want the cores too.
+// A process takes seconds to start on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 
-/** So long that nothing can come from a missed heartbeat: longer than a test takes. */
+/** A heartbeat timeout longer than a test, so that no recovery comes from a missed heartbeat. */
 const patient = canaryWith('10m');
 
-/** A frozen worker's open polls still swallow tasks, which come back when they miss this. */
+/** A frozen worker's open polls still take tasks, which come back after this heartbeat timeout. */
 const impatient = canaryWith('5s');
 
 function canaryWith(beats: Span): Pipeline {
@@ -36,7 +36,7 @@ function canaryWith(beats: Span): Pipeline {
 
 let stack: Stack;
 let watcher: Watcher;
-/** Between a child and the database, for the connection of its lock only. */
+/** Stands between a child and the database, on the connection of the child's lock only. */
 let proxy: Proxy;
 beforeAll(async () => {
   stack = await openStack();
@@ -77,7 +77,7 @@ async function onChild(table = patient): Promise<Scene> {
   return { line, child, start };
 }
 
-/** One more than asked for: the first may have begun before. */
+/** Waits for one look more than asked for, because the first may have begun before. */
 async function looked(times: number): Promise<void> {
   for (let looks = 0; looks <= times; looks += 1) {
     const before = watcher.lastTurnAt();
@@ -113,7 +113,7 @@ async function eventsOf(run: RunInput): Promise<HistoryEvent[]> {
   return events;
 }
 
-/** What Temporal says about why stages of the run were begun again. */
+/** Temporal's reasons for the repeated attempts of the run. */
 async function reasonsAgain(run: RunInput): Promise<string[]> {
   const started = (await eventsOf(run)).flatMap((event) => event.activityTaskStartedEventAttributes ?? []);
   return started.filter(({ attempt }) => attempt > 1).map(({ lastFailure }) => lastFailure?.message ?? '');
@@ -123,7 +123,7 @@ const ONE_CRASH = ['first done', 'second crash', 'second done', 'third done'];
 const ONCE_EACH = ['1 first', '1 second', '1 third'];
 
 describe('a worker process that is killed', () => {
-  it('loses its stage to another by presence alone, and the stage after it does not wait for the dead', async () => {
+  it('loses its stage to another worker by presence alone, and the next stage does not wait for the dead worker', async () => {
     const { line, child, start } = await onChild();
     const run = await start({ stageMs: [0, 600_000, 0] });
     await runsOn(child, run.itemId, 'second');
@@ -143,7 +143,7 @@ describe('a worker process that is killed', () => {
     expect(await deathOf(child)).toEqual({ gone: true, died: true, deaths: 1 });
   });
 
-  it('in the middle of a fan-out leaves every unit that it ran to others', async () => {
+  it('in the middle of a fan-out leaves every unit that it ran to other workers', async () => {
     const { line, child, start } = await onChild();
     const faults = Array.from({ length: 8 }, (_, n) => ({
       ...{ stage: 'spread', attempt: 1, kind: 'hang' },
@@ -176,7 +176,7 @@ describe('a worker process that is frozen', () => {
     expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['first done', 'second done', 'third done']);
   });
 
-  it('and wrongly taken for dead does no harm: its commit is refused, and it registers again', async () => {
+  it('and is wrongly taken for dead has its commit refused and registers again', async () => {
     onTestFinished(() => proxy.heal());
     const { line, child, start } = await onChild(impatient);
     const run = await start({ faults: [{ stage: 'second', attempt: 1, kind: 'freeze' }] });

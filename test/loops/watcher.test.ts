@@ -24,7 +24,7 @@ import { createFakeEngine, type FakeEngine } from '../api/fake-engine.js';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** The product's own; and one for a worker that must come back in time on a machine that others use too. */
+/** The product's own time; and a longer one for a worker that must come back in time on a busy machine. */
 const GONE_FOR_MS = 250;
 const PATIENT_MS = 3_000;
 
@@ -43,7 +43,7 @@ function processOf(name: string): WorkerProcess {
 
 type Place = Pick<Spine, 'url' | 'limited'>;
 
-/** The presence of a worker process, held by this one: what breaks and comes back is the same. */
+/** The presence of a worker, held by the test's process. Its connection breaks and comes back like a worker's. */
 async function live({ url, limited }: Place = spine): Promise<string> {
   const worker = processOf('live');
   const presence = await holdPresence({ url, pool: limited, worker });
@@ -51,7 +51,7 @@ async function live({ url, limited }: Place = spine): Promise<string> {
   return worker.id;
 }
 
-/** One that can be made to die: the server sees a connection close, as with a process that is killed. */
+/** A worker that the test can kill: the server sees its connection close, like that of a killed process. */
 async function mortal(): Promise<WorkerProcess & { die(): void }> {
   const worker = processOf('mortal');
   const session = await openSession({ url: spine.url, name: `${worker.name} presence` });
@@ -67,7 +67,7 @@ function watching(engine: FakeEngine = createFakeEngine(), place: Place = spine,
   return watcher;
 }
 
-/** That many looks which began after now, one more than have ended: the first may be under way. */
+/** Waits for so many looks that began after now: one more than that, because the first may be under way. */
 async function looked(watcher: Watcher, times: number): Promise<void> {
   for (let looks = 0; looks <= times; looks += 1) {
     const before = watcher.lastTurnAt();
@@ -107,7 +107,7 @@ async function allHeld(ids: readonly string[], place: Place = spine): Promise<vo
   await until('every lock is held again', async () => (await heldOf(ids, place)) === ids.length);
 }
 
-/** How many of the workers' locks are held; none is known while the database is away. */
+/** How many of the workers' locks are held; undefined while the database is away. */
 async function heldOf(ids: readonly string[], { limited }: Place = spine): Promise<number | undefined> {
   const { rows } = await limited
     .query<{ held: number }>(
@@ -143,7 +143,7 @@ describe('a worker whose process ends without a word', () => {
     expect(seenGoneAt?.getTime()).toBeLessThanOrEqual(diedAt?.getTime() ?? 0);
   });
 
-  it('is counted once, however many watch', async () => {
+  it('is counted once, however many watchers there are', async () => {
     const worker = await mortal();
     const watchers = [watching(), watching(), watching()];
     await Promise.all(watchers.map((each) => looked(each, 1)));
@@ -155,7 +155,7 @@ describe('a worker whose process ends without a word', () => {
     expect(await factsOf(worker.id)).toMatchObject({ deaths: 1 });
   });
 
-  it('is not marked while Temporal is away, and is when it is back', async () => {
+  it('is marked as dead only after Temporal is back', async () => {
     const engine = createFakeEngine();
     const hand = byHand(spine.limited, straight);
     const worker = await mortal();
@@ -184,7 +184,7 @@ describe('a worker whose process ends without a word', () => {
       interrupt = reject;
     });
     const failAttempt = first.failAttempt.bind(first);
-    // As far as the database is concerned it is killed here: between ending the attempt and the mark.
+    // For the database the first watcher is killed here, between ending the attempt and the mark.
     first.failAttempt = async (token, why) => {
       await failAttempt(token, why);
       return interrupted;
@@ -212,7 +212,7 @@ describe('a worker whose process ends without a word', () => {
   });
 });
 
-describe('a worker whose end is reported by whoever started it', () => {
+describe('a worker whose end is reported by its parent process', () => {
   it('is buried even by a watcher that never saw it live', async () => {
     const engine = createFakeEngine();
     const hand = byHand(spine.limited, straight);

@@ -6,12 +6,12 @@ import type { Notice, Notifier } from '../../src/ports/notifier.js';
 export type Mood = 'well' | 'overloaded' | 'refusing' | 'silent' | 'gone';
 
 export interface Message {
-  /** What a receiver knows a message by. */
+  /** The id by which a receiver recognizes a message. */
   identity: string;
   text: string;
 }
 
-/** A channel and what is at its other end. */
+/** A channel, and the receiver at its other end. */
 export interface Line {
   notifier: Notifier;
   received(): readonly Message[];
@@ -45,7 +45,7 @@ const HOSTILE = [
   'long '.repeat(4_000),
 ];
 
-/** What every channel promises; without a receiver it can't fail. */
+/** The promises of every channel. A channel without a receiver can't fail. */
 export function notifierContract(name: string, open: () => Promise<Line>, { hasReceiver = true } = {}): void {
   describe(`${name} keeps a notifier's promises`, () => {
     let line: Line;
@@ -72,7 +72,7 @@ export function notifierContract(name: string, open: () => Promise<Line>, { hasR
       expect(messages[0]?.text).toContain('The queue has no worker.');
     });
 
-    it('sends the same again under the same identity, and another under another', async () => {
+    it('sends the same notice again under the same identity, and another notice under another', async () => {
       const notice = noticeOf();
       const [first] = await sent(notice);
       const [again] = await sent(notice);
@@ -99,7 +99,7 @@ export function notifierContract(name: string, open: () => Promise<Line>, { hasR
       await expect(line.notifier.deliver(noticeOf(), PATIENT)).rejects.toMatchObject({ code });
     });
 
-    it('gives up on a receiver that says nothing as soon as it is told to', async () => {
+    it('gives up on a silent receiver as soon as the caller stops', async () => {
       await line.behave?.('silent');
 
       for (const signal of [AbortSignal.timeout(200), AbortSignal.abort()]) {

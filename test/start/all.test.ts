@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { variableNames } from '../../src/config.js';
+import { variableNames } from '../../src/start/parts/from-domains.js';
 import { openDataDir } from '../../src/start/embedded/data-dir.js';
 import { freePort } from '../support/free-port.js';
 import { runChild } from './run-child.js';

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { PIPELINES } from '../../src/domains/tables.js';
+import { domainChecks } from '../../src/start/parts/from-domains.js';
 import { createTestDatabase, onServer, urlOfDatabase } from '../support/postgres.js';
+import { SCHEDULES } from '../support/schedules.js';
 import { createNamespace, settingsOf, startParts } from './parts.js';
 import { runChild } from './run-child.js';
 
@@ -52,12 +55,11 @@ describe('npm run doctor', () => {
       'temporal clock',
       'search attribute',
       'schedules',
-      'pipeline canary',
-      'pipeline submission',
+      ...Object.keys(PIPELINES).map((name) => `pipeline ${name}`),
       'api',
       'tokens',
       'data folder',
-      'git',
+      ...domainChecks().map(({ name }) => name),
     ]);
     expect(report.ok).toBe(true);
     expect(code).toBe(0);
@@ -76,8 +78,10 @@ describe('npm run doctor', () => {
       says: "Nobody polls for the workflow and activity tasks of 'canary'; what is submitted waits.",
     });
     expect(finding('search attribute')).toMatchObject({ level: 'warning' });
+    const expected = SCHEDULES.filter(({ isOn }) => isOn).map(({ id }) => id);
+    expect(expected).toEqual(expect.arrayContaining(['sweep-canary', 'retention']));
     expect(finding('schedules')?.says).toBe(
-      'Temporal has no schedule sweep-canary, sweep-submission, retention, stats-refresh; nobody sweeps or cleans up.',
+      `Temporal has no schedule ${expected.join(', ')}; nobody sweeps or cleans up.`,
     );
     expect(finding('api')).toMatchObject({ level: 'warning', says: 'No API answers at http://127.0.0.1:9.' });
     expect(finding('migrations')).toMatchObject({ level: 'ok' });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { projectRoot } from '../../src/config.js';
+import { PIPELINES } from '../../src/domains/tables.js';
 import { historyOf } from '../support/history.js';
 import { type Maintenance, openMaintenance } from '../support/maintenance.js';
 
@@ -47,5 +48,5 @@ it('names the pipelines there are to one that was told of another', async () => 
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
   expect(await once(child, 'close')).toEqual([1, null]);
-  expect(said).toBe('cannot start: no pipeline unheard; there are canary, submission\n');
+  expect(said).toBe(`cannot start: no pipeline unheard; there are ${Object.keys(PIPELINES).join(', ')}\n`);
 });

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/start/parts/from-domains.js';
 import { commandOptions } from '../audit/command-options.js';
 import { runCommand } from '../audit/run-command.js';
 import { runStorm } from './storm-run.js';

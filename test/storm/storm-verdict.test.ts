@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/start/parts/from-domains.js';
 import type { StormReport } from './storm-run.js';
 import { stormFindings } from './storm-verdict.js';
 

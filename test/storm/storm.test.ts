@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/start/parts/from-domains.js';
 import { type Installation, startInstallation } from '../support/installation.js';
 import { runStorm } from './storm-run.js';
 import { linesOfStorm, stormFindings } from './storm-verdict.js';

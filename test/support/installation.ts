@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type SpawnOptionsWithoutStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import pg from 'pg';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
-import { projectRoot, variableNames } from '../../src/config.js';
+import { projectRoot } from '../../src/config.js';
+import { variableNames } from '../../src/start/parts/from-domains.js';
 import { migrate } from '../../src/db/postgres/migrate.js';
 import { startPostgres } from '../../src/start/embedded/embedded-postgres.js';
 import { startTemporal } from '../../src/start/embedded/embedded-temporal.js';
@@ -41,6 +42,8 @@ export interface Installation extends KillableParts<PartName> {
   ready(withinMs?: number): Promise<void>;
   /** One more process of it, perhaps of another build; comes back when it runs, with the address that an API listens at. */
   add(name: AddedName, options?: { root?: string; told?: Record<string, string> }): Promise<string>;
+  /** Brings the database up to the build at `root`, by that build's own command; answers with the command's output. */
+  migrateTo(root: string): Promise<string>;
   /** Ends everything; the folder stays if it is wanted for a look at the logs. */
   stop(keep?: 'keep the folder'): Promise<void>;
 }
@@ -51,8 +54,11 @@ const READY_WITHIN_MS = 60_000;
 /** Stages are ended by kills here, not by good-byes: what is left running at the end is thrown away. */
 const GRACE_MS = 1_000;
 
-/** `settings` are variables of every process of it. */
-export async function startInstallation(settings: Record<string, string> = {}): Promise<Installation> {
+/** `settings` are variables of every process of it. `firstRoot` is the build that it starts with: ours, or an older one. */
+export async function startInstallation(
+  settings: Record<string, string> = {},
+  firstRoot = projectRoot,
+): Promise<Installation> {
   await setUp();
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-installation-'));
   const logs = join(folder, 'logs');
@@ -114,14 +120,14 @@ export async function startInstallation(settings: Record<string, string> = {}): 
         return startTemporal({ ...files, port: temporalPort, log: openLog(logs, 'temporal'), signal });
       }),
     ]);
-    await migrate(databaseUrl, join(projectRoot, 'prisma', 'migrations'));
+    if (firstRoot === projectRoot) await migrate(databaseUrl, join(projectRoot, 'prisma', 'migrations'));
+    else await migrateTo(firstRoot);
+    const apiTold = { PORT: String(apiPort), ...serversOver(wires.apiToPostgres, wires.apiToTemporal) };
+    const workersTold = serversOver(wires.workersToPostgres, wires.workersToTemporal);
     await supervisor.start([
-      node('api', 'api.js', { PORT: String(apiPort), ...serversOver(wires.apiToPostgres, wires.apiToTemporal) }),
+      node('api', 'api.js', apiTold, firstRoot),
       ...(['worker-1', 'worker-2'] as const).map((name) =>
-        node(name, 'worker.js', {
-          WORKER_NAME: name,
-          ...serversOver(wires.workersToPostgres, wires.workersToTemporal),
-        }),
+        node(name, 'worker.js', { WORKER_NAME: name, ...workersTold }, firstRoot),
       ),
     ]);
     const own = new pg.Pool({ connectionString: databaseUrl, max: 4 });
@@ -144,8 +150,13 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     };
   }
 
-  function node(name: PartName, script: string, told: Record<string, string>, root = projectRoot) {
-    const environment = {
+  async function migrateTo(root: string): Promise<string> {
+    const env = { ...process.env, ...environmentOf({}) };
+    return runToEnd(join(root, 'dist', 'start', 'migrate.js'), 'the migration failed', { cwd: root, env });
+  }
+
+  function environmentOf(told: Record<string, string>): Record<string, string> {
+    return {
       // Neither the tester's environment nor an .env reaches the installation: an empty value counts as not set.
       ...Object.fromEntries(variableNames().map((variable) => [variable, ''])),
       DATABASE_URL: databaseUrl,
@@ -158,6 +169,10 @@ export async function startInstallation(settings: Record<string, string> = {}): 
       ...settings,
       ...told,
     };
+  }
+
+  function node(name: PartName, script: string, told: Record<string, string>, root = projectRoot) {
+    const environment = environmentOf(told);
     const path = join(root, 'dist', 'start', script);
     const part = nodePart({ name, script: path, environment, graceMs: GRACE_MS, log: openLog(logs, name) });
     return parts.killable(name, (signal) => part.start(signal));
@@ -193,6 +208,7 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     allRunning: () => parts.allRunning(READY_WITHIN_MS),
     ready,
     add,
+    migrateTo,
     stop,
   };
 }
@@ -205,9 +221,15 @@ function atPort(databaseUrl: string, port: number): string {
 
 /** Makes sure that dist/ is what src/ says; does nothing when nothing changed. */
 async function setUp(): Promise<void> {
-  const child = spawn(process.execPath, [join(projectRoot, 'scripts', 'setup.mjs')]);
+  await runToEnd(join(projectRoot, 'scripts', 'setup.mjs'), 'set-up failed');
+}
+
+/** Runs a script of Node to its end; answers with its output, and throws it under `complaint` if the script failed. */
+async function runToEnd(script: string, complaint: string, options: SpawnOptionsWithoutStdio = {}): Promise<string> {
+  const child = spawn(process.execPath, [script], options);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`set-up failed:\n${output}`);
+  if (code !== 0) throw new Error(`${complaint}:\n${output}`);
+  return output;
 }

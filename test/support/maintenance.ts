@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { createExecutionActivities, createPageActivities } from '../../src/activities/job-runner.js';
 import { createMaintenanceActivities } from '../../src/activities/maintenance/activities.js';
-import type { ScheduleRow } from '../../src/core/schedules.js';
+import { JOBS_QUEUE } from '../../src/core/jobs.js';
+import { MAINTENANCE_QUEUE, type ScheduleRow } from '../../src/core/schedules.js';
 import type { SweepActivities, SweepPage } from '../../src/core/sweep-page.js';
 import type { Kept } from '../../src/db/recovery/retention.js';
-import { createJobWorker } from '../../src/temporal/worker.js';
+import type { JobPage } from '../../src/ports/job.js';
+import { createQueueWorker } from '../../src/temporal/worker.js';
+import { pino } from 'pino';
 import { inject, vi } from 'vitest';
 import { createNamespace } from '../start/parts.js';
 import { workflowBundle } from './bundle.js';
@@ -19,14 +23,23 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
 
 type SweepPageOf = SweepActivities['sweepPage'];
 
-/** A database and a namespace of its own, so that schedules and the task queue `maintenance` are nobody else's. */
+/** A database and a namespace of its own, so that schedules and task queues are nobody else's. */
 export interface Maintenance extends Spine {
   namespace: string;
   client: Client;
   work(options?: { sweepPage?: SweepPageOf; activities?: object }): Promise<TestWorker>;
+  /** Works on jobs: on run-job itself, and on the pages of the queue that is named. */
+  workJobs(pages: Readonly<Record<string, JobPage>>, options?: JobWorkOptions): Promise<TestWorker>;
   /** Runs a workflow as a schedule would and waits for its end; its id. */
   play(workflow: string, input: object, options?: PlayOptions): Promise<string>;
   jobs(job: string): Promise<JobRow[]>;
+}
+
+export interface JobWorkOptions {
+  /** Of the pages; without it they are on the queue of all jobs. */
+  queue?: string;
+  /** How long a page may work. */
+  pageMs?: number;
 }
 
 export interface PlayOptions {
@@ -40,6 +53,9 @@ export interface JobRow {
   result: Record<string, unknown>;
   phases: Record<string, number>;
   errors: string[];
+  key: string;
+  runId: string;
+  costCents: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -49,8 +65,6 @@ export const KEPT: Kept = {
   notificationsMs: 30 * DAY_MS,
   receiptsMs: 90 * DAY_MS,
   workersMs: 7 * DAY_MS,
-  skillContentsMs: 90 * DAY_MS,
-  discoveredPackagesMs: 90 * DAY_MS,
 };
 
 export async function openMaintenance(): Promise<Maintenance> {
@@ -68,16 +82,34 @@ export async function openMaintenance(): Promise<Maintenance> {
   });
 
   async function work(options: { sweepPage?: SweepPageOf; activities?: object } = {}): Promise<TestWorker> {
-    const id = `maintenance-${randomUUID().slice(0, 8)}`;
-    const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
     const { sweepPage = async () => pageOf({ isLast: true }), activities = {} } = options;
-    const worker = await createJobWorker({
-      queue: 'maintenance',
+    const own = createMaintenanceActivities({ pool: spine.limited, sweepPage });
+    return startWorker(MAINTENANCE_QUEUE, { ...own, ...activities });
+  }
+
+  async function workJobs(
+    pages: Readonly<Record<string, JobPage>>,
+    { queue = JOBS_QUEUE, pageMs = 60_000 }: JobWorkOptions = {},
+  ): Promise<TestWorker> {
+    const pool = spine.limited;
+    const page = createPageActivities({ pool, pages, logger: pino({ level: 'silent' }), pageMs });
+    const execution = createExecutionActivities(pool);
+    if (queue === JOBS_QUEUE) return startWorker(JOBS_QUEUE, { ...execution, ...page });
+    const workers = [await startWorker(JOBS_QUEUE, execution), await startWorker(queue, page, { isPlain: true })];
+    const stop = async (): Promise<void> => void (await Promise.all(workers.map((each) => each.stop())));
+    return { id: queue, stop };
+  }
+
+  async function startWorker(queue: string, activities: object, { isPlain = false } = {}): Promise<TestWorker> {
+    const id = `${queue}-${randomUUID().slice(0, 8)}`;
+    const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+    const worker = await createQueueWorker({
+      queue,
       connection,
       namespace: namespace.name,
       identity: id,
-      workflowBundle: await workflowBundle(),
-      activities: { ...createMaintenanceActivities({ pool: spine.limited, kept: KEPT, sweepPage }), ...activities },
+      ...(!isPlain && { workflowBundle: await workflowBundle() }),
+      activities,
       maxActivities: 10,
       shutdownGraceMs: 0,
     });
@@ -99,9 +131,11 @@ export async function openMaintenance(): Promise<Maintenance> {
     const workflowId = `${workflow}-${randomUUID()}`;
     const handle = await client.workflow.start(workflow, {
       workflowId,
-      taskQueue: 'maintenance',
+      taskQueue: workflow === 'run-job' ? JOBS_QUEUE : MAINTENANCE_QUEUE,
       args: [input],
-      workflowRunTimeout: options.runTimeoutMs ?? 60_000,
+      ...(workflow === 'run-job'
+        ? { workflowExecutionTimeout: options.runTimeoutMs ?? 60_000 }
+        : { workflowRunTimeout: options.runTimeoutMs ?? 60_000 }),
     });
     await options.onStart?.(workflowId);
     // How it ended is for the test to ask.
@@ -111,7 +145,8 @@ export async function openMaintenance(): Promise<Maintenance> {
 
   async function jobs(job: string): Promise<JobRow[]> {
     const { rows } = await spine.pool.query<JobRow>(
-      'SELECT status, runs, result, phases, errors FROM job_executions WHERE job = $1 ORDER BY id',
+      `SELECT status, runs, result, phases, errors, join_key AS key, run_id AS "runId", cost_cents AS "costCents"
+       FROM job_executions WHERE job = $1 ORDER BY id`,
       [job],
     );
     return rows;
@@ -124,7 +159,7 @@ export async function openMaintenance(): Promise<Maintenance> {
     await namespace.close();
     await spine.close();
   }
-  return { ...spine, namespace: namespace.name, client, work, play, jobs, close };
+  return { ...spine, namespace: namespace.name, client, work, workJobs, play, jobs, close };
 }
 
 /** A page that saw nothing, but for what is given. */
@@ -145,7 +180,9 @@ export function pageOf(seen: Partial<SweepPage>): SweepPage {
   };
 }
 
-export function rowOf(id: string, more: Partial<ScheduleRow> = {}): ScheduleRow {
+type SweepRow = Extract<ScheduleRow, { workflow: 'sweep' }>;
+
+export function rowOf(id: string, more: Partial<SweepRow> = {}): SweepRow {
   return {
     id,
     when: { every: '1h' },

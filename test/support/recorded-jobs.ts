@@ -1,8 +1,4 @@
-import type {
-  DiscoverPage,
-  DiscoverPageInput,
-  EnrichPage,
-} from '../../src/domains/submission/core/address/discovery.js';
+import type { JobPage } from '../../src/ports/job.js';
 import { gate } from './barrier.js';
 import { type Maintenance, pageOf } from './maintenance.js';
 
@@ -11,6 +7,13 @@ export const RECORDED_JOBS: Readonly<Record<string, (maintenance: Maintenance) =
   'sweep-pages': sweepPages,
   'sweep-failed': sweepFailed,
   'sweep-cancelled': sweepCancelled,
+  'run-job-pages': runJobPages,
+  'run-job-time-up': runJobTimeUp,
+  'run-job-continued': runJobContinued,
+  'run-job-paced': runJobPaced,
+  'run-job-failed': runJobFailed,
+  'run-job-aborted': runJobAborted,
+  // Of src/workflows/retired.ts, and removed with it.
   'retention-all': retentionAll,
   'retention-step-failed': retentionStepFailed,
   'retention-of-submissions': retentionAll,
@@ -50,6 +53,70 @@ async function sweepCancelled({ work, play, client }: Maintenance): Promise<stri
     },
   });
   const id = await play('sweep', INPUT, {
+    async onStart(workflowId) {
+      await begun.opened;
+      await client.workflow.getHandle(workflowId).cancel();
+    },
+  });
+  await worker.stop();
+  return id;
+}
+
+/** A job of so many pages. */
+function countTo(pages: number): JobPage {
+  return async ({ cursor }) => {
+    const at = Number(cursor ?? 0) + 1;
+    return { counts: { things: 1 }, done: 1, ...(at >= pages ? { last: true } : { next: at }) };
+  };
+}
+
+const JOB = { job: 'recorded', queue: 'jobs', key: '', input: {} };
+
+async function runJobPages({ workJobs, play }: Maintenance): Promise<string> {
+  const worker = await workJobs({ recorded: countTo(3) });
+  const id = await play('run-job', JOB);
+  await worker.stop();
+  return id;
+}
+
+async function runJobTimeUp({ workJobs, play }: Maintenance): Promise<string> {
+  const worker = await workJobs({ recorded: countTo(Number.POSITIVE_INFINITY) });
+  // Slowly, so that the history stays short.
+  const id = await play('run-job', { ...JOB, perSecond: 1 }, { runTimeoutMs: 6_000 });
+  await worker.stop();
+  return id;
+}
+
+async function runJobContinued({ workJobs, play }: Maintenance): Promise<string> {
+  const worker = await workJobs({ recorded: countTo(6) });
+  const id = await play('run-job', { ...JOB, key: 'continued', eventsPerRun: 20 });
+  await worker.stop();
+  return id;
+}
+
+async function runJobPaced({ workJobs, play }: Maintenance): Promise<string> {
+  const worker = await workJobs({ recorded: countTo(3) });
+  const id = await play('run-job', { ...JOB, key: 'paced', perSecond: 4 });
+  await worker.stop();
+  return id;
+}
+
+async function runJobFailed({ workJobs, play }: Maintenance): Promise<string> {
+  const worker = await workJobs({ recorded: () => Promise.reject(new Error('the database is away')) });
+  const id = await play('run-job', JOB);
+  await worker.stop();
+  return id;
+}
+
+async function runJobAborted({ workJobs, play, client }: Maintenance): Promise<string> {
+  const begun = gate();
+  const worker = await workJobs({
+    recorded: () => {
+      begun.open();
+      return new Promise(() => undefined);
+    },
+  });
+  const id = await play('run-job', JOB, {
     async onStart(workflowId) {
       await begun.opened;
       await client.workflow.getHandle(workflowId).cancel();
@@ -101,7 +168,7 @@ async function statsStepFailed({ work, play }: Maintenance): Promise<string> {
 
 /** More packages than may be examined in one run: it stops in the middle. */
 async function discoverPages({ work, play }: Maintenance): Promise<string> {
-  const discoverPage = async ({ from, budget }: DiscoverPageInput): Promise<DiscoverPage> => ({
+  const discoverPage = async ({ from, budget }: { from: number; budget: number }) => ({
     ...{ seen: 100, examined: budget, submitted: 1, errors: ['one could not be read'], next: from + 100 },
     byOutcome: { submitted: 1, no_skill: budget - 1 },
   });
@@ -121,7 +188,7 @@ async function discoverFailed({ work, play }: Maintenance): Promise<string> {
 
 async function enrichPages({ work, play }: Maintenance): Promise<string> {
   let left = 8;
-  const enrichPage = async ({ budget }: { budget: number }): Promise<EnrichPage> => {
+  const enrichPage = async ({ budget }: { budget: number }) => {
     const examined = Math.min(budget, left);
     left -= examined;
     return { examined, known: examined, errors: [], isLast: left === 0 };

@@ -4,10 +4,10 @@ import { afterAll, beforeAll } from 'vitest';
 import { claimedState, rowOf, stagesIn } from '../../src/core/machine.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
 import type { Step } from '../../src/core/step.js';
-import type { Attempt, Claimed } from '../../src/db/spine/attempt.js';
+import type { Attempt, Claimed, Ending } from '../../src/db/spine/attempt.js';
 import { type Claim, claimTask } from '../../src/db/spine/claim/claim.js';
 import { createPool, inTransaction } from '../../src/db/postgres/client.js';
-import { commitAttempt, type Committed, type Ending } from '../../src/db/spine/commit.js';
+import { commitAttempt, type Committed } from '../../src/db/spine/commit.js';
 import type { Changed, FindPipeline } from '../../src/db/spine/control.js';
 import { createItem, type NewItem } from '../../src/db/spine/items.js';
 import { nextStep } from '../../src/db/spine/next-step.js';
@@ -122,7 +122,7 @@ export function byHand(pool: pg.Pool, pipeline: Pipeline) {
   /** A claim that must be answered `run`. */
   async function claimed(itemId: string, where: Where = {}): Promise<Claimed> {
     const answer = await claim(itemId, where);
-    if (answer.answer !== 'run') throw new Error(`the claim was answered ${JSON.stringify(answer)}`);
+    if (answer.is !== 'run') throw new Error(`the claim was answered ${JSON.stringify(answer)}`);
     return answer.claimed;
   }
 
@@ -139,7 +139,7 @@ export function byHand(pool: pg.Pool, pipeline: Pipeline) {
     for (const each of stages) {
       const [stage = '', outcome = 'done'] = each.split(':');
       const committed = await finish(await claimed(itemId, { stage }), outcome);
-      if ('refused' in committed) throw new Error(`${each} was refused`);
+      if (committed === 'superseded') throw new Error(`${each} was refused`);
     }
   }
 

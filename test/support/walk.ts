@@ -54,7 +54,7 @@ export function walk(pipeline: Pipeline, pick: () => number, limit: number): Wal
     const finished = { state, stage: stage.stage, outcome };
     if (!stage.fanOut && !fails) fed = fanOutFedBy(pipeline, finished);
     const after = afterStage(pipeline, finished);
-    if (after.goes === 'on') return after.stage;
+    if (after.is === 'stage') return after.stage;
     move(after.state, after.trigger, 'outcome');
     return undefined;
   }

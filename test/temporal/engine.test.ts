@@ -46,7 +46,7 @@ describe('a run', () => {
     expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['read done', 'check done', 'write done']);
   });
 
-  it('is found by its pipeline and says what it walks', async () => {
+  it('is found by its pipeline, and its summary names the item', async () => {
     const run = await line.start();
     const found = await describeRun(run);
 
@@ -54,7 +54,7 @@ describe('a run', () => {
     expect(await found.staticSummary()).toBe(`${run.pipeline} ${run.itemId}`);
   });
 
-  it('is ended without complaint when it has ended, or never was', async () => {
+  it('is ended without an error even if it has ended or never existed', async () => {
     const run = await line.start();
     expect(await line.closed(run)).toBe('final');
 
@@ -64,7 +64,7 @@ describe('a run', () => {
 });
 
 describe('an engine that is away', () => {
-  it('is said to be, soon, whatever was asked of it, and is used again when it is back', async () => {
+  it('is soon reported by every call, and is used again when it is back', async () => {
     const { proxy, engine } = await wired();
     const run = await line.insert();
     proxy.cut();
@@ -86,7 +86,7 @@ describe('an engine that is away', () => {
     expect(await line.closed(run)).toBe('final');
   });
 
-  it('is said to be when it does not answer at all', async () => {
+  it('is reported when it does not answer at all', async () => {
     const { proxy, engine } = await wired();
     await engine.ping();
     proxy.stall();
@@ -97,12 +97,12 @@ describe('an engine that is away', () => {
 });
 
 describe('the search attribute', () => {
-  it('is there, and asking for it twice adds nothing', async () => {
+  it('is added once, however often it is asked for', async () => {
     expect(await ensureSearchAttribute(stack.temporal.client)).toBe(true);
     expect(await ensureSearchAttribute(stack.temporal.client)).toBe(true);
   });
 
-  /** As a hosted Temporal answers: the operator's service is not for us. */
+  /** Answers like a hosted Temporal, which does not offer its operator service. */
   function refusing(code: number): Client {
     const refuse = () => Promise.reject(Object.assign(new Error('no'), { code }));
     const operatorService = { listSearchAttributes: refuse, addSearchAttributes: refuse };

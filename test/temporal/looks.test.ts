@@ -10,8 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => stack.close());
 
-describe('of a run the engine says', () => {
-  it('that it is alive, how it ended, or that it never was', async () => {
+describe('the engine’s answer about a run', () => {
+  it('says that it is alive, how it ended, or that it never existed', async () => {
     const line = stack.line(straight);
     const [walked, ended] = [await line.start(), await line.start()];
     expect(await stack.engine.describe(walked)).toEqual({ is: 'alive', wedgedBy: null });
@@ -25,7 +25,7 @@ describe('of a run the engine says', () => {
     expect(await stack.engine.describe({ ...ended, epoch: 2 })).toEqual({ is: 'gone', how: 'never_existed' });
   });
 
-  it('which ones of a pipeline are open', async () => {
+  it('lists the open runs of a pipeline', async () => {
     const line = stack.line(straight);
     const runs = [await line.start(), await line.start()];
     await stack.line(straight).start();
@@ -42,8 +42,8 @@ describe('of a run the engine says', () => {
   });
 });
 
-describe('of a task queue the engine says', () => {
-  it('who asks for work, and how much waits', async () => {
+describe('the engine’s answer about a task queue', () => {
+  it('names the pollers and the backlog', async () => {
     const line = stack.line(straight);
     const name = line.table().name;
     expect((await stack.engine.queue(name)).pollers).toEqual([]);
@@ -59,7 +59,7 @@ describe('of a task queue the engine says', () => {
 });
 
 describe('the sticky queue', () => {
-  it('is reset of a run that is there, and of one that is not', async () => {
+  it('is reset for a run that exists, without an error for a run that does not', async () => {
     const run = await stack.line(straight).start();
 
     await expect(stack.engine.resetSticky(run)).resolves.toBeUndefined();

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
+import type { ScheduleRow } from '../../src/core/schedules.js';
 import type { ScheduleStatus } from '../../src/ports/schedules.js';
 import { reconcileSchedules } from '../../src/temporal/reconcile-schedules.js';
 import { createTemporalSchedules } from '../../src/temporal/schedules.js';
@@ -19,6 +20,12 @@ afterAll(() => maintenance.close());
 
 function schedules() {
   return createTemporalSchedules(maintenance.client, []);
+}
+
+const VERSION = '1.2.3';
+
+function reconcile(client: Client, rows: readonly ScheduleRow[], version = VERSION): Promise<void> {
+  return reconcileSchedules(client, rows, version);
 }
 
 async function statusOf(id: string): Promise<ScheduleStatus> {
@@ -44,7 +51,7 @@ function describeSchedule(id: string) {
 describe('reconciling', () => {
   it('makes what is missing, as declared, and twice is once', async () => {
     const rows = [rowOf('made', { when: { every: '2m' } }), rowOf('daily', { when: { dailyAt: '04:30' } })];
-    await reconcileSchedules(maintenance.client, rows);
+    await reconcile(maintenance.client, rows);
     const first = await describeSchedule('made');
     expect(first).toMatchObject({
       spec: { intervals: [{ every: 120_000 }] },
@@ -55,42 +62,42 @@ describe('reconciling', () => {
     const next = (await statusOf('daily')).nextAt;
     expect([next?.getUTCHours(), next?.getUTCMinutes()]).toEqual([4, 30]);
 
-    await reconcileSchedules(maintenance.client, rows);
+    await reconcile(maintenance.client, rows);
 
     for (const { id } of rows) expect((await describeSchedule(id)).info.lastUpdatedAt).toBeUndefined();
   });
 
   it('by several processes at once leaves one', async () => {
     const rows = [rowOf('rushed')];
-    await Promise.all(Array.from({ length: 6 }, () => reconcileSchedules(maintenance.client, rows)));
+    await Promise.all(Array.from({ length: 6 }, () => reconcile(maintenance.client, rows)));
     expect((await describeSchedule('rushed')).spec.intervals).toHaveLength(1);
   });
 
   it('changes what the table changed', async () => {
-    await reconcileSchedules(maintenance.client, [rowOf('changed')]);
+    await reconcile(maintenance.client, [rowOf('changed')]);
     const faster = rowOf('changed', { when: { every: '30m' }, input: { pipeline: 'straight', rescues: 5 } });
-    await reconcileSchedules(maintenance.client, [faster]);
+    await reconcile(maintenance.client, [faster]);
     expect(await describeSchedule('changed')).toMatchObject({
       spec: { intervals: [{ every: 1_800_000 }] },
       action: { args: [{ pipeline: 'straight', rescues: 5 }] },
     });
-    await reconcileSchedules(maintenance.client, [rowOf('changed', { when: { dailyAt: '05:00' } })]);
+    await reconcile(maintenance.client, [rowOf('changed', { when: { dailyAt: '05:00' } })]);
     const { spec } = await describeSchedule('changed');
     expect([spec.intervals?.length ?? 0, spec.calendars?.[0]?.hour[0]?.start]).toEqual([0, 5]);
   });
 
   it('leaves an operator’s pause as it is, changed table or not', async () => {
-    await reconcileSchedules(maintenance.client, [rowOf('paused')]);
+    await reconcile(maintenance.client, [rowOf('paused')]);
     await schedules().pause('paused', 'adam: the disk is full');
-    await reconcileSchedules(maintenance.client, [rowOf('paused')]);
-    await reconcileSchedules(maintenance.client, [rowOf('paused', { when: { every: '3h' } })]);
+    await reconcile(maintenance.client, [rowOf('paused')]);
+    await reconcile(maintenance.client, [rowOf('paused', { when: { every: '3h' } })]);
     expect((await statusOf('paused')).paused).toEqual({ why: 'adam: the disk is full' });
     await schedules().resume('paused', 'adam: it is not');
     await untilStatus('it is resumed', 'paused', ({ paused }) => paused === null);
   });
 
   it('does not undo a pause of the moment in which it writes', async () => {
-    await reconcileSchedules(maintenance.client, [rowOf('raced')]);
+    await reconcile(maintenance.client, [rowOf('raced')]);
     const proxy = await startProxy(Number(inject('temporalAddress').split(':')[1]));
     const connection = await Connection.connect({ address: `127.0.0.1:${String(proxy.port)}` });
     onTestFinished(async () => {
@@ -101,7 +108,7 @@ describe('reconciling', () => {
     const changed = [rowOf('raced', { when: { every: '3h' }, input: { pipeline: 'raced', rescues: 7_654 } })];
     // Only what is written names the number.
     const written = proxy.holdBack((request) => request.includes('7654'));
-    const writing = reconcileSchedules(client, changed);
+    const writing = reconcile(client, changed);
     await written;
     await schedules().pause('raced', 'adam: looking');
     proxy.heal();
@@ -111,7 +118,7 @@ describe('reconciling', () => {
       action: { args: [{ rescues: 10 }] },
       state: { paused: true, note: 'adam: looking' },
     });
-    await reconcileSchedules(maintenance.client, changed);
+    await reconcile(maintenance.client, changed);
     expect(await describeSchedule('raced')).toMatchObject({
       action: { args: [{ rescues: 7_654 }] },
       state: { paused: true, note: 'adam: looking' },
@@ -119,13 +126,54 @@ describe('reconciling', () => {
   });
 
   it('pauses what is switched off, and resumes only its own pause', async () => {
-    await reconcileSchedules(maintenance.client, [rowOf('off', { isOn: false })]);
+    await reconcile(maintenance.client, [rowOf('off', { isOn: false })]);
     expect(await schedules().find('off')).toBeNull();
-    await reconcileSchedules(maintenance.client, [rowOf('off')]);
-    await reconcileSchedules(maintenance.client, [rowOf('off', { isOn: false })]);
+    await reconcile(maintenance.client, [rowOf('off')]);
+    await reconcile(maintenance.client, [rowOf('off', { isOn: false })]);
     expect((await statusOf('off')).paused).toEqual({ why: 'switched off by the configuration' });
-    await reconcileSchedules(maintenance.client, [rowOf('off')]);
+    await reconcile(maintenance.client, [rowOf('off')]);
     expect((await statusOf('off')).paused).toBeNull();
+  });
+});
+
+describe('a rolling upgrade', () => {
+  const [older, newer] = [rowOf('rolled'), rowOf('rolled', { when: { every: '30m' } })];
+
+  async function intervalMs(): Promise<number | undefined> {
+    return (await describeSchedule('rolled')).spec.intervals?.[0]?.every;
+  }
+
+  it('lets no older version overwrite or switch off the schedule of a newer one', async () => {
+    await reconcile(maintenance.client, [newer], '1.10.0');
+    await reconcile(maintenance.client, [older], '1.9.0');
+    await reconcile(maintenance.client, [{ ...older, isOn: false }], '1.10.0-rc.1');
+
+    expect(await describeSchedule('rolled')).toMatchObject({
+      action: { memo: { version: '1.10.0' } },
+      spec: { intervals: [{ every: 1_800_000 }] },
+      state: { paused: false },
+    });
+  });
+
+  it('writes the schedule again after a version before this rule has overwritten it', async () => {
+    await maintenance.client.schedule.getHandle('rolled').update(({ action, ...before }) => {
+      const { memo: _, ...without } = action;
+      return { ...before, action: without, spec: { intervals: [{ every: 7_200_000 }] } };
+    });
+    expect(await intervalMs()).toBe(7_200_000);
+
+    await reconcile(maintenance.client, [newer], '1.10.0');
+
+    expect(await intervalMs()).toBe(1_800_000);
+    await reconcile(maintenance.client, [older], '1.9.0');
+    expect(await intervalMs()).toBe(1_800_000);
+  });
+
+  it('lets the newer version take the schedule over, though nothing else has changed', async () => {
+    await reconcile(maintenance.client, [newer], '2.0.0');
+    await reconcile(maintenance.client, [older], '1.10.0');
+    expect(await describeSchedule('rolled')).toMatchObject({ action: { memo: { version: '2.0.0' } } });
+    expect(await intervalMs()).toBe(1_800_000);
   });
 });
 
@@ -139,7 +187,7 @@ describe('a schedule', () => {
   it('runs its job when it is triggered, by us or with the CLI', async () => {
     const worker = await maintenance.work();
     const row = rowOf('sweep-byhand', { input: { pipeline: 'byhand', rescues: 1 } });
-    await reconcileSchedules(maintenance.client, [row]);
+    await reconcile(maintenance.client, [row]);
 
     await schedules().trigger(row.id);
     await until('the first run is kept', async () => (await maintenance.jobs(row.id))[0]?.status === 'completed');
@@ -162,7 +210,7 @@ describe('a schedule', () => {
       },
     });
     const row = rowOf('sweep-slow', { input: { pipeline: 'slow', rescues: 1 } });
-    await reconcileSchedules(maintenance.client, [row]);
+    await reconcile(maintenance.client, [row]);
     await schedules().trigger(row.id);
     await begun.opened;
     await untilStatus('the schedule knows of its run', row.id, ({ running }) => running.length === 1);
@@ -176,6 +224,26 @@ describe('a schedule', () => {
     await worker.stop();
   });
 
+  it('lets its run be aborted', async () => {
+    const begun = gate();
+    const worker = await maintenance.work({
+      sweepPage() {
+        begun.open();
+        return new Promise(() => undefined);
+      },
+    });
+    const row = rowOf('sweep-aborted', { input: { pipeline: 'aborted', rescues: 1 } });
+    await reconcile(maintenance.client, [row]);
+    await schedules().trigger(row.id);
+    await begun.opened;
+    await untilStatus('the schedule knows of its run', row.id, ({ running }) => running.length === 1);
+
+    await schedules().abort(row.id);
+
+    await until('the run has ended', async () => (await maintenance.jobs(row.id))[0]?.status === 'failed');
+    await worker.stop();
+  });
+
   it('fires by itself', async () => {
     const worker = await maintenance.work();
     const row = rowOf('sweep-ticking', {
@@ -183,7 +251,7 @@ describe('a schedule', () => {
       runTimeoutMs: 900,
       input: { pipeline: 'ticking', rescues: 1 },
     });
-    await reconcileSchedules(maintenance.client, [row]);
+    await reconcile(maintenance.client, [row]);
     await untilStatus('it has run twice', row.id, ({ actions }) => actions >= 2);
     await schedules().pause(row.id, 'enough');
     await worker.stop();

@@ -10,7 +10,7 @@ import { untilAborted, useStack } from '../support/worker.js';
 
 const stack = useStack();
 
-/** Over some seconds: its task fails, is made anew and waits for a worker in between. */
+/** Asks for some seconds: the workflow task fails, is created again, and waits for a worker in between. */
 const LOOKS = 150;
 
 it('a run that fails again and again is wedged, though each wake makes its task a new one', async () => {
@@ -31,7 +31,7 @@ it('a run that fails again and again is wedged, though each wake makes its task 
     const look = await stack.engine.describe(run);
     return look.is === 'alive' && look.wedgedBy;
   };
-  // More often than a task that fails could be tried for the third time.
+  // Wakes come so often that a failing task is never tried a third time.
   const waking = setInterval(() => void stack.engine.wake(run), 500);
   onTestFinished(() => clearInterval(waking));
   const wedged = await until('it is wedged', wedgedBy);

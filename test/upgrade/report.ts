@@ -56,7 +56,7 @@ export async function reportOn(
     ...found.map(sentenceOf),
     ...exitFindings(rollout),
     ...markFindings(marks, rollout.isShared),
-    ...wedgedFindings({ tasks: failedTasks, builds: await readBuilds(pool), wedged }),
+    ...wedgedFindings({ next: NEXT_VERSION, tasks: failedTasks, builds: await readBuilds(pool), wedged }),
     ...(marks.wedged > 0 && wedged.length === 0 ? ['a sweep found runs wedged, and nobody was told'] : []),
     ...(openRuns > 0 ? [`${String(openRuns)} runs are open although no item is live`] : []),
     ...replays.patched.map((each) => `the new build does not go on with a history: ${each}`),
@@ -71,18 +71,18 @@ export async function reportOn(
   };
 }
 
-function sentenceOf({ kind, itemId, what }: Finding): string {
+export function sentenceOf({ kind, itemId, what }: Finding): string {
   return `${kind} ${itemId}: ${what}`;
 }
 
-function exitFindings({ exits }: Rollout): string[] {
+export function exitFindings({ exits }: Rollout): string[] {
   const bad = Object.entries(exits).filter(([, { code }]) => code !== 0);
   return bad.map(([name, exit]) => `${name} did not end in order: ${JSON.stringify(exit)}`);
 }
 
 /** Stopping in order is no fault: it costs no try, no rescue, and leaves nothing to recover. A worker that gets no time on a
  *  shared machine misses its heartbeats, and that is recovered from. */
-function markFindings({ attempts, leftBehind, rescues, ...starved }: Marks, isShared: boolean): string[] {
+export function markFindings({ attempts, leftBehind, rescues, ...starved }: Marks, isShared: boolean): string[] {
   const good = ['done', 'shutdown', ...(isShared ? ['crash', 'given_back'] : [])];
   const faults = attempts.filter(({ result }) => !good.includes(result));
   const counts = { 'attempts left behind': leftBehind, rescues, ...(isShared ? {} : starved) };
@@ -103,12 +103,24 @@ async function replayAll({ recordings }: Rollout, builds: { next: string; carele
 const NON_DETERMINISM = /non-?determinis/i;
 
 function emptyIn(rollout: Rollout, marks: Marks, histories: Histories, replays: Replays): string[] {
+  return missingIn({
+    ...shownBy(rollout, marks, NEXT_VERSION),
+    'no run went the new way': histories.marked > 0,
+    'no run went the old way': histories.unmarked > 0,
+    'the change was not seen to break runs without its patch': rollout.recordings.every(({ name }) =>
+      replays.unpatched.some((error) => error.startsWith(name) && NON_DETERMINISM.test(error)),
+    ),
+  });
+}
+
+/** Whether the rollout met the moments that it is to show, each under the sentence for a moment that it did not meet. */
+export function shownBy(rollout: Rollout, marks: Marks, next: string): Record<string, boolean> {
   const ended = (isNext: boolean, result: string): number =>
     marks.attempts
-      .filter((each) => (each.build === NEXT_VERSION) === isNext && each.result === result)
+      .filter((each) => (each.build === next) === isNext && each.result === result)
       .reduce((sum, { count }) => sum + count, 0);
   const leaving = rollout.phases.find(({ phase }) => phase === 'old API leaves');
-  const facts: Record<string, boolean> = {
+  return {
     'nothing awaited a decision when the new version came': (rollout.phases[1]?.awaiting ?? 0) > 0,
     'no decision was given while both were there': (rollout.phases[1]?.decided ?? 0) > 0,
     'the new API was asked for nothing while both were there': (rollout.phases[1]?.requests.next ?? 0) > 0,
@@ -116,12 +128,10 @@ function emptyIn(rollout: Rollout, marks: Marks, histories: Histories, replays: 
     'the old workers did nothing': ended(false, 'done') > 0,
     'the new workers did nothing': ended(true, 'done') > 0,
     'no stage was cut short by a stopping worker': ended(false, 'shutdown') > 0,
-    'no run went the new way': histories.marked > 0,
-    'no run went the old way': histories.unmarked > 0,
     'no run was on its way when the new version came': rollout.recordings.length > 0,
-    'the change was not seen to break runs without its patch': rollout.recordings.every(({ name }) =>
-      replays.unpatched.some((error) => error.startsWith(name) && NON_DETERMINISM.test(error)),
-    ),
   };
-  return Object.entries(facts).flatMap(([what, isShown]) => (isShown ? [] : [what]));
+}
+
+export function missingIn(shown: Record<string, boolean>): string[] {
+  return Object.entries(shown).flatMap(([sentence, isShown]) => (isShown ? [] : [sentence]));
 }

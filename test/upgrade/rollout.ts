@@ -8,7 +8,6 @@ import { until } from '../support/until.js';
 import { countAttemptsOf, countDecided, countInState, runsLongStage } from './facts.js';
 import { createFront, type Front } from './front.js';
 import { recordRunning } from './histories.js';
-import { NEXT_VERSION } from './next-build.js';
 import { startTraffic } from './traffic.js';
 
 export interface RolloutOptions {
@@ -20,6 +19,8 @@ export interface RolloutOptions {
   /** After this long everything that is not done counts as stuck. */
   limitMs: number;
   say(line: string): void;
+  /** Done after the old version has worked alone and before the first process of the new one starts. */
+  beforeNext?(): Promise<void>;
 }
 
 /** How long a stopping worker waits for its stages, and a leaving API for its callers. */
@@ -40,6 +41,8 @@ export interface Rollout {
   /** Of runs that were on their way when the first new worker came. */
   recordings: Recording[];
   exits: Record<string, Exit>;
+  /** Where the new API listens; null: it never started. */
+  nextUrl: string | null;
   /** Why it did not get to its end. */
   broken: string[];
 }
@@ -58,8 +61,18 @@ const OWNER = 'upgrade';
 const OLD = 'old API';
 const NEXT = 'new API';
 
+/** The build that is put in the place of the one that runs. */
+export interface NextBuild {
+  root: string;
+  version: string;
+}
+
 /** Puts the build at `root` in the place of the one that runs, step by step, under traffic. */
-export async function rollOut(installation: Installation, root: string, options: RolloutOptions): Promise<Rollout> {
+export async function rollOut(
+  installation: Installation,
+  { root, version }: NextBuild,
+  options: RolloutOptions,
+): Promise<Rollout> {
   const { canaries, slowestStageMs, limitMs, say } = options;
   const { pool } = installation;
   const began = Date.now();
@@ -68,7 +81,7 @@ export async function rollOut(installation: Installation, root: string, options:
   const ledger = openLedger(front);
   const rollout: Rollout = {
     ...{ owner: OWNER, isShared: options.isShared, front, ledger },
-    ...{ phases: [], recordings: [], exits: {}, broken: [] },
+    ...{ phases: [], recordings: [], exits: {}, nextUrl: null, broken: [] },
   };
   async function phase(name: string, work: () => Promise<void>): Promise<void> {
     const { seconds } = await inPhase(rollout, pool, name, work);
@@ -98,15 +111,17 @@ export async function rollOut(installation: Installation, root: string, options:
       await until('some await a decision', areAwaiting, left());
       rollout.recordings = await recordRunning(installation);
     });
+    await options.beforeNext?.();
     await phase('both', async () => {
       const [url] = await Promise.all([
         installation.add('api-next', { root }),
         ...(['worker-3', 'worker-4'] as const).map((name) => installation.add(name, { root })),
       ]);
-      await front.join(NEXT, String(url));
+      rollout.nextUrl = String(url);
+      await front.join(NEXT, rollout.nextUrl);
       const held = traffic.held();
       traffic.decide(held.slice(0, Math.ceil(held.length / 2)));
-      const areAtWork = async () => (await countAttemptsOf(pool, NEXT_VERSION)) >= canaries / 2 || null;
+      const areAtWork = async () => (await countAttemptsOf(pool, version)) >= canaries / 2 || null;
       await until('the new workers are at work', areAtWork, left());
       await until(
         'decisions were given',

@@ -1,34 +1,60 @@
 import { commandOptions } from '../audit/command-options.js';
+import { prepareUpgradeFrom } from './from-older.js';
+import { tableFrom } from './from-older-report.js';
+import { ABOUT, OPTIONS } from './options.js';
+import type { RolloutOptions } from './rollout.js';
 import { tableOf } from './table.js';
-import { prepareUpgrade } from './upgrade.js';
+import { prepareUpgrade, type Upgrade } from './upgrade.js';
 
-/** A rolling upgrade under traffic: starts an installation, keeps canaries in flight, puts a changed build in the place of
- *  the one that runs, and stops the old one in order. Prints a table and, as its last line, the figures; exit code 1 if a
- *  canary was lost, done twice or rescued, or a request failed. */
+/** A rolling upgrade under traffic: starts an installation, keeps canaries in flight, puts another build in the place of the
+ *  one that runs, and stops the old processes in order. The other build is the present one with changes, or with --from the
+ *  present one in the place of an older commit. Prints a table and, as its last line, the figures; exit code 1 if a canary was
+ *  lost, done twice or rescued, or a request failed. */
 async function main(): Promise<boolean> {
-  const given = commandOptions(
-    'upgrade',
-    'Puts a changed build in the place of the one that runs, under traffic; some two minutes. --shared: others use the machine too.',
-    { canaries: 200, 'stage-ms': 8_000, seconds: 300, shared: false },
-  );
-  const { canaries, 'stage-ms': slowestStageMs, seconds } = given;
-  say(`starting an installation, and building the next version; ${String(canaries)} canaries`);
+  const given = commandOptions('upgrade', ABOUT, OPTIONS);
+  const { canaries, from } = given;
+  const options = {
+    canaries,
+    slowestStageMs: given['stage-ms'],
+    isShared: given.shared,
+    limitMs: given.seconds * 1_000,
+    say,
+  };
+  if (from !== '') return runFrom(from, options);
+  say(`starting an installation, and building the next version; ${canaries} canaries`);
   const upgrade = await prepareUpgrade();
+  return judge(upgrade, async () => {
+    const report = await upgrade.run(options);
+    return { table: tableOf(report), figures: { canaries, ...report } };
+  });
+}
+
+async function runFrom(from: string, options: RolloutOptions): Promise<boolean> {
+  const older = await prepareUpgradeFrom(from, say);
+  if ('skipped' in older) {
+    say(`skipped: ${older.skipped}`);
+    say(JSON.stringify({ from, skipped: older.skipped }));
+    return true;
+  }
+  return judge(older, async () => {
+    const report = await older.run(options);
+    return { table: tableFrom(report), figures: { canaries: options.canaries, ...report } };
+  });
+}
+
+async function judge(
+  { installation, close }: Pick<Upgrade, 'installation' | 'close'>,
+  run: () => Promise<{ table: string; figures: { passed: boolean } }>,
+): Promise<boolean> {
   let passed = false;
   try {
-    const report = await upgrade.run({
-      canaries,
-      slowestStageMs,
-      isShared: given.shared,
-      limitMs: seconds * 1_000,
-      say,
-    });
-    ({ passed } = report);
-    say(tableOf(report));
-    if (!passed) say(`logs and data are kept in ${upgrade.installation.folder}`);
-    say(JSON.stringify({ canaries, ...report }));
+    const { table, figures } = await run();
+    ({ passed } = figures);
+    say(table);
+    if (!passed) say(`logs and data are kept in ${installation.folder}`);
+    say(JSON.stringify(figures));
   } finally {
-    await upgrade.close(passed ? undefined : 'keep the folder');
+    await close(passed ? undefined : 'keep the folder');
   }
   return passed;
 }

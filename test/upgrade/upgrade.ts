@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Installation, startInstallation } from '../support/installation.js';
 import { TABLE, WORKFLOW_PATCHED, WORKFLOW_UNPATCHED } from './changes.js';
-import { buildNext } from './next-build.js';
+import { buildNext, NEXT_VERSION } from './next-build.js';
 import { reportOn, type UpgradeReport } from './report.js';
 import { rollOut, type RolloutOptions, SETTINGS } from './rollout.js';
 
@@ -29,7 +29,10 @@ export async function prepareUpgrade(): Promise<Upgrade> {
     const careless = await buildNext(join(folder, 'careless'), WORKFLOW_UNPATCHED);
     return {
       installation,
-      run: async (options) => reportOn(installation, await rollOut(installation, next, options), { next, careless }),
+      run: async (options) => {
+        const rollout = await rollOut(installation, { root: next, version: NEXT_VERSION }, options);
+        return reportOn(installation, rollout, { next, careless });
+      },
       close,
     };
   } catch (error) {

@@ -15,7 +15,7 @@ function refusals(task: Partial<FailedTask> = {}, more: Partial<Refusals> = {}):
     [OLD, '0.1.0'],
     [NEXT, NEXT_VERSION],
   ]);
-  return { tasks: [{ ...REFUSED, ...task }], builds, wedged: [], ...more };
+  return { next: NEXT_VERSION, tasks: [{ ...REFUSED, ...task }], builds, wedged: [], ...more };
 }
 
 describe('what may be reported as wedged while two versions are there', () => {

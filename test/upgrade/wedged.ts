@@ -1,5 +1,3 @@
-import { NEXT_VERSION } from './next-build.js';
-
 /** A workflow task that a worker could not do. */
 export interface FailedTask {
   itemId: string;
@@ -10,6 +8,8 @@ export interface FailedTask {
 }
 
 export interface Refusals {
+  /** The version that was put in the place of the old one. */
+  next: string;
   tasks: readonly FailedTask[];
   /** Of each worker that ever registered. */
   builds: ReadonlyMap<string, string>;
@@ -21,8 +21,8 @@ const NON_DETERMINISM = /non-?determinis/i;
 
 /** While both versions are there, an old worker is handed runs that the new version began, and refuses them: they go on where the
  *  new one takes them, and may be reported until then. Everything else that fails a workflow task, or is reported, is a fault. */
-export function wedgedFindings({ tasks, builds, wedged }: Refusals): string[] {
-  const isOfOld = ({ worker }: FailedTask): boolean => builds.has(worker) && builds.get(worker) !== NEXT_VERSION;
+export function wedgedFindings({ next, tasks, builds, wedged }: Refusals): string[] {
+  const isOfOld = ({ worker }: FailedTask): boolean => builds.has(worker) && builds.get(worker) !== next;
   const isRefusal = (task: FailedTask): boolean => isOfOld(task) && task.isMarked && NON_DETERMINISM.test(task.message);
   const refused = new Set(tasks.filter(isRefusal).map(({ itemId }) => itemId));
   return [

@@ -27,9 +27,9 @@ describe('the workflow bundle', async () => {
   const { code } = await bundleWorkflows();
   const modules = modulesIn(code);
 
-  it('holds the run of an item and what is scheduled', () => {
+  it('holds the runs of items and jobs, sweeps, and the workflows that are retired', () => {
     expect(workflowsIn(code)).toEqual([
-      ...['discover-npm', 'enrich-skills', 'retention', 'run-item', 'stats-refresh', 'sweep'],
+      ...['discover-npm', 'enrich-skills', 'retention', 'run-item', 'run-job', 'stats-refresh', 'sweep'],
     ]);
   });
 

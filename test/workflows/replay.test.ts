@@ -101,6 +101,27 @@ const BRANCHES: Record<string, (seen: Seen) => boolean> = {
     scheduled.at(-1) === 'endRun',
 };
 
+/** Each way through run-job. */
+const WAYS_OF_JOBS: Record<string, (seen: Seen) => boolean> = {
+  'several pages': ({ scheduled }) => scheduled.filter((each) => each === 'runPage').length > 1,
+  'a wait for its pace': ({ types, scheduled }) => scheduled.includes('runPage') && types.includes('TIMER_FIRED'),
+  'time that is up': ({ events, scheduled }) =>
+    scheduled.includes('runPage') &&
+    events.flatMap(payloadsIn).some((each) => isRecord(each) && isRecord(each['goesOn'])),
+  'continuing as new': ({ types, scheduled }) =>
+    scheduled.includes('runPage') && types.at(-1) === 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
+  'a run that was continued': ({ types, scheduled }) =>
+    scheduled[0] === 'runPage' && types.at(-1) === 'WORKFLOW_EXECUTION_COMPLETED',
+  'a page that fails': ({ types, scheduled }) =>
+    scheduled.includes('runPage') && scheduled.at(-1) === 'endJob' && types.at(-1) === 'WORKFLOW_EXECUTION_FAILED',
+  'an abort': ({ types, scheduled }) =>
+    scheduled.includes('runPage') && scheduled.at(-1) === 'endJob' && types.at(-1) === 'WORKFLOW_EXECUTION_CANCELED',
+};
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
 interface Seen {
   events: HistoryEvent[];
   types: string[];
@@ -145,6 +166,10 @@ function stepsIn(value: unknown): Step[] {
 
 function coverAll(): void {
   const seen = listRecordings().map(seenIn);
+
+  it.each(Object.entries(WAYS_OF_JOBS))('cover %s of a job', (_, isTaken) => {
+    expect(seen.some(isTaken)).toBe(true);
+  });
 
   it.each(Object.entries(BRANCHES))('cover %s', (_, isTaken) => {
     expect(seen.some(isTaken)).toBe(true);

@@ -1,24 +1,17 @@
 import type pg from 'pg';
-import type { JobActivities, RetentionActivities } from '../../core/jobs.js';
+import type { JobActivities } from '../../core/jobs.js';
 import type { SweepActivities } from '../../core/sweep-page.js';
-import { beginJob, endJob } from '../../db/recovery/job-executions.js';
-import { type Kept, retainBatch } from '../../db/recovery/retention.js';
-import { beating } from './beat-while.js';
+import { createExecutionActivities } from '../job-runner.js';
+import { createRetiredActivities } from '../retired.js';
+import { beatWhile } from './beat-while.js';
 
 export interface MaintenanceDeps {
   pool: pg.Pool;
-  kept: Kept;
   sweepPage: SweepActivities['sweepPage'];
 }
 
-/** What the workflows on the task queue `maintenance` call. */
-export function createMaintenanceActivities({ pool, kept, sweepPage }: MaintenanceDeps): Maintenance {
-  return {
-    beginJob: (begin) => beginJob(pool, begin),
-    endJob: (end) => endJob(pool, end),
-    retainBatch: (step) => retainBatch(pool, kept, step),
-    sweepPage: beating(sweepPage),
-  };
+/** The activities of the workflows on the task queue `maintenance`: sweeps, and runs of retention from versions before
+ *  `run-job`. */
+export function createMaintenanceActivities({ pool, sweepPage }: MaintenanceDeps): JobActivities & SweepActivities {
+  return { ...createRetiredActivities(), ...createExecutionActivities(pool), sweepPage: beatWhile(sweepPage) };
 }
-
-type Maintenance = JobActivities & RetentionActivities & SweepActivities;

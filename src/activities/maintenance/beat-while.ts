@@ -1,11 +1,12 @@
 import { Context } from '@temporalio/activity';
 
-/** Well below the heartbeat timeout of what is scheduled. */
+/** Well below the heartbeat timeout of the scheduled activities. */
 const BEAT_MS = 1_000;
 
-/** Beats while the work's promise lives, and gives up on it when it is cancelled or the worker shuts down: what it did is
- *  committed row by row, and the next one goes on from there. The work sees the same by its context's cancellation signal. */
-export function beating<Input, Answer>(work: (input: Input) => Promise<Answer>): (input: Input) => Promise<Answer> {
+/** Beats while the work goes on, and stops waiting for it when the activity is cancelled or the worker shuts down. The
+ *  work commits row by row, and the next attempt goes on from there. The work sees the same stop by the cancellation
+ *  signal of its context. */
+export function beatWhile<Input, Answer>(work: (input: Input) => Promise<Answer>): (input: Input) => Promise<Answer> {
   return async (input) => {
     const context = Context.current();
     const timer = setInterval(() => {

@@ -6,7 +6,8 @@ import { raiseEvent } from '../../db/recovery/outbox.js';
 import { findRunRows, type RunRow } from '../../db/recovery/stuck.js';
 import type { Engine } from '../../ports/engine.js';
 
-/** A run is told of its item's end at once, and needs a moment to close; what is open after a minute was not told. */
+/** A run is told of its item's end at once, and needs a moment to close. A run that is open after a minute was not
+ *  told. */
 const TOUCHED_AFTER_MS = 60_000;
 
 /** Runs compared with their rows in one look. */
@@ -15,15 +16,16 @@ const RUNS_AT_ONCE = 500;
 /** Runs named in the event; the rest is counted. */
 const RUNS_NAMED = 5;
 
-/** Goes through the open runs of a pipeline: one whose item has ended, or was rescued since, is asked to end; one without a
- *  row (the database was restored, or somebody deleted it) is only reported, for nobody knows what it stands for. */
+/** Goes through the open runs of a pipeline. A run whose item has ended, or was rescued since, is asked to end. A run
+ *  without a row (the database was restored, or a person deleted the row) is only reported, because nobody knows which
+ *  work it does. */
 export async function tidyOpenRuns(
   { pool, engine }: { pool: pg.Pool; engine: Engine },
   { name }: Pipeline,
   page: SweepPage,
 ): Promise<void> {
   const strays: RunRef[] = [];
-  for await (const runs of inBatches(engine.openRuns(name))) {
+  for await (const runs of batchesOf(engine.openRuns(name))) {
     const rows = await findRunRows(
       pool,
       runs.map((each) => each.itemId),
@@ -59,7 +61,7 @@ async function reportStrays(pool: pg.Pool, pipeline: string, strays: readonly Ru
   return strays.length;
 }
 
-async function* inBatches<T>(all: AsyncIterable<T>): AsyncIterable<T[]> {
+async function* batchesOf<T>(all: AsyncIterable<T>): AsyncIterable<T[]> {
   let batch: T[] = [];
   for await (const each of all) {
     batch.push(each);

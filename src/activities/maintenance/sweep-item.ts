@@ -4,7 +4,7 @@ import { type Facts, isHeld, lastSignOf, type Reason } from '../../core/diagnosi
 import { isAppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { rescueDecision, type RescueDecision } from '../../core/rescue.js';
-import { engineFactsOf } from '../../core/retry.js';
+import { engineFactsOf } from '../../core/run-look.js';
 import { rescueItem } from '../../db/spine/control.js';
 import { exhaustItem, parkItem } from '../../db/recovery/give-up.js';
 import { recordLostStart } from '../../db/recovery/lost-start.js';
@@ -22,7 +22,7 @@ interface ItemDeps {
 export interface Swept {
   did: 'left' | 'reported' | 'started' | 'rescued' | 'failed' | 'parked';
   reason: Reason;
-  /** False: its silence is meant, or somebody is at work on it. */
+  /** False: the item is silent on purpose, or a worker is at work on it. */
   isStuck: boolean;
   silentMs: number;
 }
@@ -33,10 +33,12 @@ export interface SweepContext {
   mayRescue: boolean;
 }
 
-/** Silence that needs nobody: held, tried again at a known time, or a worker that has just been heard of. */
+/** Reasons of a silence that needs no rescue: the item is held, is tried again at a known time, or its worker has just
+ *  been heard of. */
 const NOT_STUCK: readonly Reason[] = ['paused', 'breaker_open', 'not_due', 'retrying', 'suspect_wait', 'running'];
 
-/** Asks Temporal about one item, decides, and carries it out by compare-and-set on what was seen. */
+/** Asks Temporal about one item, decides, and carries the decision out. The write compares the row with the row that
+ *  was seen. */
 export async function sweepItem(
   deps: ItemDeps,
   pipeline: Pipeline,
@@ -44,14 +46,15 @@ export async function sweepItem(
   context: SweepContext,
 ): Promise<Swept> {
   const run = { pipeline: pipeline.name, itemId: row.id, epoch: row.epoch };
-  // Held with its pipeline, it is left, whatever Temporal says.
+  // An item that is held with its pipeline is left alone, so Temporal need not be asked.
   const look = isHeld(row.facts) ? ({ is: 'unknown' } as const) : await deps.engine.describe(run);
   const facts: Facts = { ...row.facts, ...context.queue, ...engineFactsOf(look), pipeline };
   const decision = rescueDecision(facts);
   const isHeldBack = !context.mayRescue && (decision.do === 'start' || decision.do === 'restart');
-  const did = isHeldBack ? 'left' : await unlessElsewhere(() => carryOut(deps, pipeline, row, decision));
+  const did = isHeldBack ? 'left' : await actUnlessMoved(() => carryOut(deps, pipeline, row, decision));
   const { reason, sentence } = decision.diagnosis;
-  // What is only reported is counted and shown: thousands of waiting items are no thousands of lines.
+  // Items that are only reported are counted and shown, but not logged: thousands of waiting items must not become
+  // thousands of lines.
   if (did !== 'left' && did !== 'reported')
     deps.logger.warn({ item: row.id, pipeline: pipeline.name, reason, sentence }, `item ${did}`);
   const silentMs = facts.now.getTime() - lastSignOf(facts).getTime();
@@ -89,14 +92,14 @@ async function carryOut(
   }
 }
 
-/** Once an hour for each pipeline: every item of it would say the same. */
+/** The event is raised once an hour for each pipeline, because every item of the pipeline would say the same. */
 async function raiseNoWorker(pool: pg.Pool, { facts }: StuckRow, sentence: string): Promise<void> {
   const { pipeline } = facts.item;
   const hour = facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length);
   await raiseEvent(pool, { id: `no_worker:${pipeline}:${hour}`, kind: 'no_worker', pipeline, sentence });
 }
 
-/** Once for each run: it is the same one that fails again and again. */
+/** The event is raised once for each run, because the same run fails again and again. */
 async function raiseWedged(pool: pg.Pool, { id, epoch, facts }: StuckRow, sentence: string): Promise<void> {
   const { pipeline, state } = facts.item;
   await raiseEvent(pool, {
@@ -106,8 +109,9 @@ async function raiseWedged(pool: pg.Pool, { id, epoch, facts }: StuckRow, senten
   });
 }
 
-/** Whoever moved it, or writes it at this moment, was faster: it lives, and the next sweep looks again. */
-async function unlessElsewhere(act: () => Promise<Swept['did']>): Promise<Swept['did']> {
+/** Leaves the item alone if a caller has moved it meanwhile or writes it at this moment. The item lives then, and the
+ *  next sweep looks again. */
+async function actUnlessMoved(act: () => Promise<Swept['did']>): Promise<Swept['did']> {
   try {
     return await act();
   } catch (error) {

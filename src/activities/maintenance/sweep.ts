@@ -17,14 +17,14 @@ export interface SweepDeps {
   logger: Logger;
 }
 
-/** Items of one page: each costs a question to Temporal and at most one short transaction, so a page takes seconds even when
- *  Temporal is slow, and what a worker that dies over it leaves undone is little. */
+/** Items of one page. Each costs a question to Temporal and at most one short transaction. So a page takes seconds even
+ *  when Temporal is slow, and a worker that dies during a page leaves little undone. */
 const PAGE_ITEMS = 100;
 
 /** Items looked at together: enough to hide the way to Temporal, and half of a process's connections at most. */
 const AT_ONCE = 5;
 
-/** Errors that are told of in full; a defect that hits every item would fill the history otherwise. */
+/** Errors that a page reports in full. A defect that hits every item would otherwise fill the history. */
 const ERRORS_TOLD = 20;
 
 const ENGINE_AWAY = 'Temporal does not answer: everything is left as it is';
@@ -43,7 +43,7 @@ async function sweepPage(deps: SweepDeps, input: SweepPageInput): Promise<SweepP
     if (page.isLast) await tidyOpenRuns(deps, pipeline, page);
   } catch (error) {
     if (!isEngineAway(error)) throw error;
-    // Nothing more can be known: the next sweep looks again.
+    // Without the engine no more can be known about the items. The next sweep looks again.
     page.isLast = true;
     page.errors.push(ENGINE_AWAY);
   }
@@ -67,33 +67,34 @@ async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   let inHand = 0;
   async function lane(): Promise<void> {
     for (let row = waiting.shift(); row; row = waiting.shift()) {
-      // What other lanes have in hand may become a rescue: two must not both take the last place.
+      // An item that another lane has in hand may become a rescue. Two lanes must not both take the last place.
       const mayRescue = page.reEnqueued + (page.started ?? 0) + inHand < rescuesLeft;
       inHand += 1;
-      const swept = await isolated(turn, row, { queue, mayRescue }).finally(() => (inHand -= 1));
+      const swept = await sweepOrNote(turn, row, { queue, mayRescue }).finally(() => (inHand -= 1));
       if (swept) count(page, row, swept);
     }
   }
-  // All of them: what is counted after the page is answered would be lost.
+  // Waits for every lane, because a count that is added after the page is answered would be lost.
   const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
   for (const each of lanes) if (each.status === 'rejected') throw each.reason;
 }
 
-/** One bad item never stops the rest; only an engine that is away does. */
-async function isolated(turn: Turn, row: StuckRow, context: SweepContext): Promise<Swept | null> {
+/** An item that can't be swept is noted in the page's errors and never stops the sweep. Only an engine that is away
+ *  does. */
+async function sweepOrNote(turn: Turn, row: StuckRow, context: SweepContext): Promise<Swept | null> {
   const { pipeline, page, logger } = turn;
   try {
     return await sweepItem(turn, pipeline, row, context);
   } catch (error) {
-    if (isEngineAway(error) && !(await answers(turn.engine))) throw error;
+    if (isEngineAway(error) && !(await doesAnswer(turn.engine))) throw error;
     page.errors.push(`${row.id}: ${error instanceof Error ? error.message : String(error)}`);
     logger.error({ err: error, item: row.id, pipeline: pipeline.name }, 'item could not be swept');
     return null;
   }
 }
 
-/** Whether it was only the one call that failed. */
-async function answers(engine: Engine): Promise<boolean> {
+/** Whether the engine answers at all, or only one call to it failed. */
+async function doesAnswer(engine: Engine): Promise<boolean> {
   return engine.ping().then(
     () => true,
     () => false,

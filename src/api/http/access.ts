@@ -3,7 +3,8 @@ import { AppError, isAppError } from '../../core/errors.js';
 import type { Caller, Identify, Role } from './auth.js';
 import { hasRole } from './permissions.js';
 
-/** Who may call a route. One that says nothing wants a signed-in caller: forgetting it closes a route, never opens it. */
+/** Who may call a route. A route without this setting wants a signed-in caller, so forgetting the setting closes a
+ *  route and never opens it. */
 export type Access = 'open' | 'signed-in' | readonly Role[];
 
 declare module 'fastify' {
@@ -17,8 +18,8 @@ declare module 'fastify' {
   }
 }
 
-/** Finds out who calls. Who it is not is said only by `authorizeCaller`, behind the rate limit, or bad tokens could be
- *  tried without end. */
+/** Finds out who calls. Only `authorizeCaller`, behind the rate limit, refuses an unknown caller. Otherwise bad tokens
+ *  could be tried without end. */
 export function identifyCaller(identify: Identify): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
     if (accessOf(request) === 'open') return;

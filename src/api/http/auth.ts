@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
 import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
-import { text } from './text-up-to.js';
+import { textUpTo } from './text-up-to.js';
 
 export const ROLES = ['user', 'reviewer', 'admin', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
@@ -18,10 +18,10 @@ export type AuthSettings = ({ secret: string } | { jwksUrl: string }) & {
   audience?: string | undefined;
 };
 
-/** Throws AppError `not_signed_in`, or `keys_unavailable` when nobody can tell. */
+/** Throws AppError `not_signed_in`, or `keys_unavailable` if the token can't be checked now. */
 export type Identify = (authorization: string | undefined) => Promise<Caller>;
 
-/** Never a symmetric one beside a public key: whoever has the key could then sign. */
+/** Never a symmetric algorithm beside a public key, because everybody who has the key could then sign. */
 const PUBLIC_KEY_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -39,9 +39,9 @@ const PUBLIC_KEY_ALGORITHMS = [
 const CLOCK_TOLERANCE = '5s';
 
 const Claims = z.object({
-  sub: text(200),
+  sub: textUpTo(200),
   roles: z.array(z.unknown()).catch([]),
-  email: text(320).optional().catch(undefined),
+  email: textUpTo(320).optional().catch(undefined),
 });
 
 export function createIdentify(settings: AuthSettings): Identify {
@@ -51,7 +51,7 @@ export function createIdentify(settings: AuthSettings): Identify {
     if (!token || scheme?.toLowerCase() !== 'bearer' || rest.length > 0) {
       throw new AppError('not_signed_in', 'send a token: Authorization: Bearer <token>');
     }
-    return callerOf(await verified(verify, token));
+    return callerOf(await verifyToken(verify, token));
   };
 }
 
@@ -72,7 +72,8 @@ function verifierOf(settings: AuthSettings): Verify {
   return (token) => jwtVerify(token, keys, { ...options, algorithms: PUBLIC_KEY_ALGORITHMS });
 }
 
-/** What is wrong with the token, in words its sender can act on; other reasons stay general, so that they help no forger. */
+/** The fault of a token, in words that its sender can act on. Other reasons stay general, so that they help no
+ *  forger. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: 'the token has expired; get a new one',
   ERR_JWT_CLAIM_VALIDATION_FAILED:
@@ -83,7 +84,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** The key server did not answer, or not with keys. */
 const KEYS_AWAY = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC']);
 
-async function verified(verify: Verify, token: string): Promise<JWTPayload> {
+async function verifyToken(verify: Verify, token: string): Promise<JWTPayload> {
   try {
     return (await verify(token)).payload;
   } catch (error) {

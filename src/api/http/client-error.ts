@@ -4,7 +4,7 @@ import { AppError, KINDS } from '../../core/errors.js';
 import { problemOf } from './errors.js';
 import { PROBLEM_TYPE } from './problem.js';
 
-/** Answers what is not even a request: broken HTTP, headers without end, a body that never comes. */
+/** Answers input that is not even a request: broken HTTP, headers without end, a body that never comes. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   // Reset by the client, or answered already.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.destroyed) {

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../core/errors.js';
 
-/** Where a page of a list ended. It belongs to the filters it was made for: with others it would leave items out unseen.
- *  It opens nothing: who may see what is asked again for every page. */
+/** The cursor says where a page of a list ended. It belongs to the filters that it was made for: with other filters it
+ *  would leave items out unnoticed. It grants no right, because the caller's rights are checked again for every
+ *  page. */
 export function cursorOf(position: string, filters: object): string {
   return Buffer.from(`${position} ${fingerprintOf(filters)}`).toString('base64url');
 }
 
-/** The position in a cursor; null where there is none. `isPosition` is what the list itself makes. */
+/** The position in a cursor. Null: there is no cursor. `isPosition` tells a position that the list itself makes from
+ *  any other text. */
 export function positionIn(
   cursor: string | undefined,
   filters: object,

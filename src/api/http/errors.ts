@@ -1,22 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import { AppError, CODES, type ErrorCode, type FieldError, isAppError, KINDS } from '../../core/errors.js';
+import { AppError, type ErrorCode, type FieldError, isAppError, KINDS } from '../../core/errors.js';
 import { databaseFaultOf } from '../../db/postgres/database-fault.js';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 import { faultOf, type Issue } from './invalid-field.js';
 import { type Problem, PROBLEM_TYPE } from './problem.js';
-
-/** Seconds after which it is worth asking again: a lock is short, a database takes a while to start. */
-const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
-  busy: 1,
-  database_unavailable: 5,
-  engine_unavailable: 5,
-  keys_unavailable: 5,
-  leaving: 1,
-  overloaded: 10,
-  // Submissions end in seconds, or wait for a person.
-  too_many_live: 60,
-};
 
 const CODE_OF_FASTIFY: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
@@ -34,7 +22,7 @@ const CODE_OF_FASTIFY: Readonly<Record<string, { code: ErrorCode; detail: string
   FST_ERR_HANDLER_TIMEOUT: { code: 'overloaded', detail: 'the answer took too long' },
 };
 
-/** One place turns whatever was thrown into what a client sees. */
+/** The one place that turns a thrown error into the client's answer. */
 export function addErrorHandler(app: App): void {
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
 }
@@ -46,19 +34,18 @@ export function sendProblem(thrown: unknown, request: FastifyRequest, reply: Fas
   else if (error.kind === 'unavailable') request.log.warn({ err: thrown, code: error.code }, 'request not served');
   else request.log.debug({ code: error.code, detail: error.message }, 'request refused');
 
-  const retryAfter = RETRY_AFTER[error.code];
-  if (retryAfter !== undefined) void reply.header('Retry-After', retryAfter);
+  if (error.retryAfterSeconds !== undefined) void reply.header('Retry-After', error.retryAfterSeconds);
   if (status === 401) void reply.header('WWW-Authenticate', challengeOf(request));
   return reply.code(status).header('X-Request-Id', request.id).type(PROBLEM_TYPE).send(problemOf(error, request.id));
 }
 
 export function problemOf(error: AppError, requestId: string): Problem {
-  // What a bug says is for the log alone.
+  // The message of a bug is for the log alone.
   const isOurs = error.kind === 'bug';
   return {
     ...(!isOurs && error.facts),
     type: `urn:unstuck:problem:${error.code}`,
-    title: CODES[error.code].title,
+    title: error.title,
     status: KINDS[error.kind].status,
     detail: isOurs ? 'the fault is in our log under this request id' : error.message,
     code: error.code,
@@ -93,7 +80,7 @@ function appErrorOf(error: unknown): AppError {
   }
 }
 
-/** Enough to mend a request by; a hostile one may have thousands. */
+/** Enough faults to mend a request by. A hostile request may have thousands. */
 const FIELDS_NAMED = 20;
 
 interface Validation {
@@ -122,7 +109,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Fastify marks what its parsers refuse with a status of 400 and a little. */
+/** Fastify marks a body that its parsers refuse with a status from 400 to 499. */
 function isClientsFault(error: unknown): boolean {
   if (!(error instanceof Error) || !('statusCode' in error)) return false;
   return typeof error.statusCode === 'number' && error.statusCode >= 400 && error.statusCode < 500;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The header of every POST that creates. Loose: the other headers stay as they are. */
+/** The header of every POST that creates an item. The object is loose, so that the other headers stay as they are. */
 export const IdempotencyHeaders = z.looseObject({
   'idempotency-key': z
     .string()

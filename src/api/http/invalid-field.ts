@@ -1,4 +1,4 @@
-/** What the validator says of one field. */
+/** The validator's finding about one field. */
 export interface Issue {
   /** The validator's code. */
   keyword?: string | undefined;
@@ -6,7 +6,7 @@ export interface Issue {
   params: Readonly<Record<string, unknown>>;
 }
 
-/** In words of whoever wrote the request. */
+/** Types in the words of the person who wrote the request. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['string', 'text'],
   ['number', 'a number'],
@@ -18,13 +18,14 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['null', 'null'],
 ]);
 
-/** What has a size, and what it is counted in. */
+/** Types that have a size, and the unit in which it is counted. */
 const COUNTED: ReadonlyMap<unknown, string> = new Map([
   ['string', 'characters'],
   ['array', 'entries'],
 ]);
 
-/** What is wrong with a field, worded to follow its name. A schema's own sentence stands; the validator's are made ours. */
+/** The fault of a field, worded to follow the field's name. A schema's own sentence stays. The validator's sentences
+ *  are put into our words. */
 export function faultOf({ keyword = '', message = 'is not valid', params }: Issue): string {
   if (!/^(?:Invalid input|Invalid option|Too small|Too big): /.test(message)) return message;
   switch (keyword) {

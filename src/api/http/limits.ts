@@ -2,19 +2,19 @@ import { fastifyHelmet } from '@fastify/helmet';
 import { fastifyRateLimit } from '@fastify/rate-limit';
 import { fastifyUnderPressure } from '@fastify/under-pressure';
 import { AppError } from '../../core/errors.js';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 import type { StreamLimits } from './open-streams.js';
 
-export interface Limits extends StreamLimits {
+export interface ApiLimits extends StreamLimits {
   rateLimitPerMinute: number;
   /** Requests are shed when the event loop is later than this on average. */
   maxEventLoopDelayMs: number;
 }
 
-/** The event loop is looked at this often, so a burst is shed about as soon as it is felt. */
-const SAMPLE_MS = 250;
+/** The event loop is looked at this often at most, so a burst is shed about as soon as it is felt. */
+const MIN_SAMPLE_MS = 250;
 
-/** Answers of the API are data: a browser must neither run nor frame them. The pages say otherwise for themselves. */
+/** Answers of the API are data: a browser must neither run nor frame them. The pages set their own headers. */
 const SECURITY_HEADERS = {
   contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
 };
@@ -23,11 +23,13 @@ export async function addSecurityHeaders(app: App): Promise<void> {
   await app.register(fastifyHelmet, SECURITY_HEADERS);
 }
 
-/** Sheds load while the process is late; health stays reachable, or a busy process would be taken for a dead one. */
-export async function addShedding(app: App, { maxEventLoopDelayMs }: Limits): Promise<void> {
+/** Sheds load while the process is late. Health stays reachable, or a busy process would be taken for a dead one. */
+export async function addShedding(app: App, { maxEventLoopDelayMs }: ApiLimits): Promise<void> {
   await app.register(fastifyUnderPressure, {
     maxEventLoopDelay: maxEventLoopDelayMs,
-    sampleInterval: SAMPLE_MS,
+    // The plugin takes an interval in which the loop did not turn for an endless delay. An interval below the limit would
+    // shed requests after a pause that the limit allows, as every start on a busy machine has.
+    sampleInterval: Math.max(MIN_SAMPLE_MS, maxEventLoopDelayMs),
     pressureHandler: (request) => {
       if (request.routeOptions.config.isHealth) return;
       throw new AppError('overloaded', 'the server has more to do than it can; try again in a moment');
@@ -35,8 +37,9 @@ export async function addShedding(app: App, { maxEventLoopDelayMs }: Limits): Pr
   });
 }
 
-/** Per caller, else per address; counted by each API process for itself. Added where the caller is known already. */
-export async function addRateLimit(app: App, { rateLimitPerMinute }: Limits): Promise<void> {
+/** The limit holds for each caller, or for each address where no caller is known. Each API process counts for itself.
+ *  The hook is added after the hook that finds the caller. */
+export async function addRateLimit(app: App, { rateLimitPerMinute }: ApiLimits): Promise<void> {
   await app.register(fastifyRateLimit, {
     global: false,
     max: rateLimitPerMinute,

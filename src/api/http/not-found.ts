@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.js';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 
-/** Answers what no route takes: 405 where another method would be taken, else 404. Call it before any route is added. */
+/** Answers a request that no route takes: 405 if the path takes another method, else 404. Call it before any route is
+ *  added. */
 export function addNotFoundHandler(app: App): void {
   const methodsOf = new Map<string, { pattern: RegExp; methods: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {

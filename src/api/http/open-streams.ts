@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { AppError } from '../../core/errors.js';
 import { msOf } from '../../core/span.js';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 
 export interface StreamLimits {
   /** Open streams of this process, and of one caller. */
@@ -19,7 +19,7 @@ export interface StreamEvent {
 export interface EventStream {
   readable: Readable;
   send(event: StreamEvent): void;
-  /** What the reader would resume behind, should nothing be sent for a while. */
+  /** The position from which the reader would resume if nothing is sent for a while. */
   resumesAt(id: () => string): void;
   onClose(release: () => void): void;
   end(): void;
@@ -33,15 +33,16 @@ export interface OpenStreams {
 /** Proxies give up on a silent connection after a minute, the server itself after two. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** A stream is ended then, and its reader comes back with a token that is looked at again. */
+/** A stream is ended after this time. Its reader comes back with a token, which is checked again. */
 export const STREAM_LIMIT_MS = msOf('15m');
 
-/** A reader that is this far behind does not read; it comes back when it does. */
+/** A reader this far behind has stopped reading, so its stream is closed. A reader that reads again opens a new
+ *  stream. */
 const MAX_BEHIND_CHARACTERS = 1_000_000;
 
 export function createOpenStreams(app: App, { maxStreams, maxStreamsPerCaller }: StreamLimits): OpenStreams {
   const open = new Map<EventStream, string>();
-  // The process must not be kept from ending by readers that would never go.
+  // Readers that never leave must not keep the process from ending.
   app.addHook('preClose', async () => {
     for (const stream of open.keys()) stream.end();
   });
@@ -85,7 +86,8 @@ function createEventStream(): EventStream {
     clearInterval(beat);
     clearTimeout(limit);
   });
-  // Sent at once, so that the reader knows that it is connected; three seconds until it comes back are our wish.
+  // Sent at once, so that the reader knows that it is connected. It also asks the reader to wait three seconds before
+  // it connects again.
   write('retry: 3000\n\n');
   return {
     readable,

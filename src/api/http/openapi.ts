@@ -1,7 +1,7 @@
 import { fastifySwagger } from '@fastify/swagger';
 import { fastifySwaggerUi } from '@fastify/swagger-ui';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 
 const DESCRIPTION = `Long, multi-stage work that never stays "processing" for ever.
 

@@ -5,7 +5,7 @@ import type { Caller, Role } from './auth.js';
 /** Everybody who may change anything: `viewer` reads only. */
 export const WRITERS = ['user', 'reviewer', 'admin'] as const satisfies readonly Role[];
 
-/** Those who see every item, not only their own, and what runs them. */
+/** The roles that see every item, not only their own, and the workers and schedules behind the items. */
 export const OPERATORS: readonly Role[] = ['admin', 'reviewer', 'viewer'];
 
 export function hasRole(caller: Caller, ...roles: readonly Role[]): boolean {
@@ -16,7 +16,7 @@ export function maySee(caller: Caller, item: { owner: string }): boolean {
   return item.owner === caller.sub || hasRole(caller, ...OPERATORS);
 }
 
-/** The same for an item that is somebody else's and for one that never was: ids leak nothing. */
+/** The answer is the same for another owner's item and for an item that never existed, so that ids leak nothing. */
 export function noSuchItem(id: string): AppError {
   return new AppError('not_found', `there is no item ${id}`);
 }
@@ -26,7 +26,8 @@ export function assertMayCancel(caller: Caller, item: { owner: string }): void {
   throw new AppError('not_allowed', 'only its owner or an admin may cancel an item');
 }
 
-/** What an owner is not trusted with: to begin in a later state would pass a scan by, a pause keeps others out of a full one. */
+/** Actions that an owner is not trusted with. A retry from a later state would skip a scan, and a paused item keeps its
+ *  place in a full state. */
 export function assertMayOperate(caller: Caller, doing: string): void {
   if (!hasRole(caller, 'admin')) throw new AppError('not_allowed', `only an admin may ${doing} an item`);
 }
@@ -40,7 +41,7 @@ export function assertMayDecide(caller: Caller, item: { owner: string; state: st
   throw new AppError('not_allowed', `in ${item.state} only ${who} may decide`);
 }
 
-/** Who the audit trail says it was, by the caller's highest role. */
+/** The caller as the audit trail names them, by their highest role. */
 export function actorOf(caller: Caller): Actor {
   if (hasRole(caller, 'admin')) return { id: caller.sub, type: 'admin' };
   return { id: caller.sub, type: hasRole(caller, 'reviewer') ? 'reviewer' : 'user' };

@@ -1,16 +1,17 @@
 import { z } from 'zod';
-import { CODES, type ErrorCode } from '../../core/errors.js';
+import { CODES } from '../../core/errors.js';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** RFC 9457, with a code to act on. Loose: a code may bring facts of its own, such as the state an item is in. */
+/** RFC 9457, with a code to act on. The object is loose, because a code may bring its own facts, such as the state of
+ *  an item. */
 export const Problem = z
   .looseObject({
     type: z.string(),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    code: z.enum(Object.keys(CODES) as [ErrorCode, ...ErrorCode[]]),
+    code: z.string().describe(`A word to act on: ${Object.keys(CODES).join(', ')}; or a domain's own`),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
     requestId: z.string(),
   })
@@ -31,7 +32,7 @@ const DESCRIPTIONS = {
 } as const;
 type ProblemStatus = keyof typeof DESCRIPTIONS;
 
-/** What every signed-in route may answer. */
+/** The problems that every signed-in route may answer with. */
 const COMMON = [400, 401, 403, 429, 500, 503] as const;
 
 /** Response schemas of the problems a route may answer with, besides the common ones. */
@@ -39,7 +40,7 @@ export function problems(...statuses: readonly ProblemStatus[]) {
   return Object.fromEntries([...COMMON, ...statuses].map((status) => [status, problemResponse(status)]));
 }
 
-/** The same of a route that anybody may call. */
+/** The same for a route that anybody may call. */
 export function openProblems(...statuses: readonly ProblemStatus[]) {
   const open = COMMON.filter((status) => status !== 401 && status !== 403);
   return Object.fromEntries([...open, ...statuses].map((status) => [status, problemResponse(status)]));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A string that Postgres can store, in text and in JSON: no NUL, no half of a surrogate pair. */
-export function text(max: number) {
+export function textUpTo(max: number) {
   return z
     .string()
     .min(1)

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { findRow, isAwaits, targetOf } from '../../core/machine.js';
 import { type Decision, decideItem } from '../../db/spine/decide-item.js';
 import type { ItemHead } from '../../db/reads/item-view.js';
-import type { ApiDeps } from '../app.js';
+import type { ApiDeps } from '../parts.js';
 import type { Caller } from '../http/auth.js';
 import { pipelineOf, type ReaderDeps } from './item-reader.js';
 import { actorOf, assertMayDecide } from '../http/permissions.js';
@@ -13,7 +13,8 @@ export interface Choice {
   caller: Caller;
   head: ItemHead;
   outcome: string;
-  /** Decided first, on the way to where `outcome` can be: both are made, or neither. */
+  /** A decision that is made first, to reach a state in which `outcome` is possible. Both decisions are made, or
+   *  neither. */
   first?: string | undefined;
   reason?: string | undefined;
   key: string | undefined;
@@ -41,7 +42,7 @@ export async function decide(deps: DecideDeps, log: FastifyBaseLogger, choice: C
   await tellEngine(log, () => deps.engine.wake(changed));
 }
 
-/** One decision, of somebody who may make it. */
+/** One decision of a caller who may make it. */
 function decisionIn(
   deps: DecideDeps,
   { caller, head, reason }: Choice,

@@ -1,11 +1,10 @@
-import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type FeedEvent, type FeedPosition, listMoves } from '../../db/reads/event-feed.js';
+import { listMoves } from '../../db/reads/event-feed.js';
 import type { ItemHead } from '../../db/reads/item-view.js';
+import type { FeedEvent, FeedPosition } from '../../ports/event-hub.js';
 import { callerOf } from '../http/access.js';
-import type { ApiDeps, ApiSettings, App } from '../app.js';
+import type { ApiParts, App } from '../parts.js';
 import type { Caller } from '../http/auth.js';
-import { createEventHub } from '../../loops/event-hub.js';
 import { followItem } from './follow-item.js';
 import { answerFor, findVisible, type ReaderDeps } from './item-reader.js';
 import { ItemParams } from './item-schema.js';
@@ -13,12 +12,13 @@ import { createOpenStreams, type EventStream, STREAM_LIMIT_MS } from '../http/op
 import { hasRole, noSuchItem, OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 import { streamedText } from '../http/streamed-text.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['events'];
 const MEDIA = 'text/event-stream';
 
-/** What is missed moves of one item that are told; the snapshot that follows has the rest. */
+/** A reader who comes back is told at most this many missed moves of an item. The snapshot that follows has the
+ *  rest. */
 const MISSED_MOVES = 200;
 
 const HEADERS = { 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no' };
@@ -26,20 +26,15 @@ const HEADERS = { 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering'
 /** The stream has a limit of its own, and a HEAD of it would never end. */
 const OPTIONS = { handlerTimeout: STREAM_LIMIT_MS + 60_000, exposeHeadRoute: false, config: { isStream: true } };
 
-/** A submission is an item, and is followed as one. */
-const FOLLOWED = [
-  { kind: 'items', pipeline: null, summary: 'What happens to an item, as it happens' },
-  { kind: 'submissions', pipeline: 'submission', summary: 'What happens to a submission, as it happens' },
-] as const;
+const ITEMS = { kind: 'items', pipeline: null, summary: 'What happens to an item, as it happens' } as const;
 
-type Deps = ReaderDeps & { logger: Logger } & Pick<ApiDeps, 'pool'> & Pick<ApiSettings, 'limits'>;
+type Deps = ReaderDeps & Pick<ApiParts, 'hub' | 'follows' | 'settings'>;
 
 export function addEventRoutes(app: App, deps: Deps): void {
-  const hub = createEventHub(deps);
-  const streams = createOpenStreams(app, deps.limits);
-  app.addHook('preClose', () => hub.close());
+  const { hub } = deps;
+  const streams = createOpenStreams(app, deps.settings.limits);
 
-  for (const { kind, pipeline, summary } of FOLLOWED) {
+  for (const { kind, pipeline, summary } of [ITEMS, ...deps.follows]) {
     app.get(
       `/api/v1/${kind}/:id/events`,
       {
@@ -64,7 +59,7 @@ export function addEventRoutes(app: App, deps: Deps): void {
         const { id } = await findFollowed(deps, caller, request.params.id, pipeline);
         const last = request.headers['last-event-id'];
         const stream = streams.open(caller.sub);
-        await orClose(stream, async () => {
+        await beginOrClose(stream, async () => {
           const missed = last === undefined ? [] : await listMoves(deps.prisma, id, Number(last), MISSED_MOVES);
           const snapshot = await answerFor(deps, caller, id);
           followItem(stream, { hub, prisma: deps.prisma, log: request.log, missed, snapshot });
@@ -83,7 +78,7 @@ export function addEventRoutes(app: App, deps: Deps): void {
         summary: 'Moves of the caller’s items, as they happen; for operators of all items',
         description:
           '`ready` first, then `move` for each change. `Last-Event-ID` resumes without a gap; `reset` says that too much was missed to be told: load the list anew.',
-        querystring: z.strictObject({ pipeline: text(100).optional() }),
+        querystring: z.strictObject({ pipeline: textUpTo(100).optional() }),
         headers: z.looseObject({
           'last-event-id': z.string().regex(POSITION, 'must be the id of an event of this feed').optional(),
         }),
@@ -94,7 +89,7 @@ export function addEventRoutes(app: App, deps: Deps): void {
       const caller = callerOf(request);
       const after = positionOf(request.headers['last-event-id']);
       const stream = streams.open(caller.sub);
-      await orClose(stream, async () => {
+      await beginOrClose(stream, async () => {
         const listener = {
           owner: hasRole(caller, ...OPERATORS) ? null : caller.sub,
           pipeline: request.query.pipeline ?? null,
@@ -116,15 +111,16 @@ export function addEventRoutes(app: App, deps: Deps): void {
   );
 }
 
-/** An item of another pipeline is none of these. */
+/** An item of another pipeline is answered as if it did not exist. */
 async function findFollowed(deps: Deps, caller: Caller, id: string, pipeline: string | null): Promise<ItemHead> {
   const head = await findVisible(deps, caller, id);
   if (pipeline !== null && head.pipeline !== pipeline) throw noSuchItem(id);
   return head;
 }
 
-/** A stream whose beginning fails is answered as any other error, and counts as open no longer. */
-async function orClose(stream: EventStream, begin: () => Promise<void>): Promise<void> {
+/** If the beginning of a stream fails, the answer is an error like any other, and the stream no longer counts as
+ *  open. */
+async function beginOrClose(stream: EventStream, begin: () => Promise<void>): Promise<void> {
   try {
     await begin();
   } catch (error) {
@@ -150,7 +146,7 @@ function moveOf({ itemId, pipeline, owner, version, from, to, trigger, actor, ac
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Open for long: how long says nothing about how fast it was answered. */
+    /** A stream is open for long, and the time says nothing about how fast it was answered. */
     isStream?: boolean;
   }
 }

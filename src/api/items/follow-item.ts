@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { type ItemPulse, listMoves } from '../../db/reads/event-feed.js';
+import { listMoves } from '../../db/reads/event-feed.js';
 import type { AuditEntry } from '../../db/generated/client.js';
 import type { Prisma } from '../../db/postgres/prisma.js';
-import type { EventHub } from '../../loops/event-hub.js';
+import type { EventHub, ItemPulse } from '../../ports/event-hub.js';
 import { moveLine } from './item-answer.js';
 import type { ItemAnswer } from './item-schema.js';
 import type { EventStream } from '../http/open-streams.js';
@@ -15,10 +15,10 @@ export interface Followed {
   snapshot: ItemAnswer;
 }
 
-/** Moves told at once; what is left comes with the next look. */
+/** Moves that one look sends. The rest comes with the next look. */
 const MOVES_TOLD = 200;
 
-/** Tells the stream of every version behind the snapshot, in order, and of what runs whenever that has changed. */
+/** Sends every version after the snapshot to the stream, in order, and the running stage whenever it has changed. */
 export function followItem(stream: EventStream, { hub, prisma, log, missed, snapshot }: Followed): void {
   let version = snapshot.version;
   let inflight = '';
@@ -40,7 +40,7 @@ export function followItem(stream: EventStream, { hub, prisma, log, missed, snap
     stream.send({ event: 'inflight', data: { version: pulse.version, inflight: pulse.inflight } });
   }
   async function follow(pulse: ItemPulse): Promise<void> {
-    // A look that takes longer than a second is not overtaken by the next, or a move would be told twice.
+    // A look that takes longer than a second is not overtaken by the next look, or a move would be sent twice.
     if (isReading) return;
     isReading = true;
     try {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pauseItem, resumeItem } from '../../db/spine/control.js';
 import { callerOf } from '../http/access.js';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 import { answerFor, findVisible, pipelineOf, type ReaderDeps } from './item-reader.js';
 import { ItemAnswer, ItemParams } from './item-schema.js';
 import { actorOf, assertMayOperate, WRITERS } from '../http/permissions.js';
@@ -9,14 +9,14 @@ import { problems } from '../http/problem.js';
 import { retry } from './retry.js';
 import { spanField } from '../http/span-field.js';
 import { tellEngine } from './tell-engine.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['items'];
 
-const Reason = text(2_000);
+const Reason = textUpTo(2_000);
 
 const RetryBody = z.strictObject({
-  from: text(100).optional().describe('Begin anew in this state; without it, go on where the item stands'),
+  from: textUpTo(100).optional().describe('Begin anew in this state; without it, go on where the item stands'),
   reason: Reason.optional(),
 });
 
@@ -38,7 +38,8 @@ const ResumeBody = z.strictObject({ reason: Reason.optional() });
 
 const response = { 200: ItemAnswer, ...problems(404, 409, 413, 415) };
 
-/** What an operator does to one item. Each moves the row at once; the run is told afterwards, and by the dispatcher again. */
+/** The actions of operators on one item. Each action moves the row at once. The run is told afterwards, and told again
+ *  by the dispatcher. */
 export function addItemActionRoutes(app: App, deps: ReaderDeps): void {
   const find = (name: string) => pipelineOf(deps, name);
 

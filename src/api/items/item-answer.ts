@@ -10,17 +10,17 @@ import { receiptAnswer } from '../operators/receipt-answer.js';
 
 export interface AnswerContext {
   pipeline: Pipeline | undefined;
-  /** What Temporal said of the run, where it was asked. */
+  /** Temporal's answer about the run, if Temporal was asked. */
   said: Partial<Facts>;
-  engineIsThere: boolean;
+  isEngineThere: boolean;
   temporalUi: { url: string; namespace: string } | null;
 }
 
 /** Lines of the timeline that are sent. */
 const TIMELINE_LINES = 200;
 
-/** What the owner and the operator see of an item. */
-export function itemAnswer(view: ItemView, { pipeline, said, engineIsThere, temporalUi }: AnswerContext): ItemAnswer {
+/** The item as its owner and operators see it. */
+export function itemAnswer(view: ItemView, { pipeline, said, isEngineThere, temporalUi }: AnswerContext): ItemAnswer {
   const { item } = view;
   const { id, owner, state, visit, epoch, version, priority } = item;
   const timeline = timelineOf(view);
@@ -47,7 +47,7 @@ export function itemAnswer(view: ItemView, { pipeline, said, engineIsThere, temp
     diagnosis: diagnosisOf(diagnosis),
     staleness: stalenessAnswer(stalenessOf(facts, diagnosis)),
     receipts: view.receipts.map(receiptAnswer),
-    degraded: !engineIsThere,
+    degraded: !isEngineThere,
     links: { temporal: temporalUi && item.started ? linkOf(temporalUi, item) : null },
   };
 }

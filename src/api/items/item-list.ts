@@ -6,7 +6,7 @@ import { stalenessOf } from '../../core/staleness.js';
 import { type ItemFilter, isExact } from '../../db/reads/item-filter.js';
 import { type Scan, scanItems } from '../../db/reads/item-list.js';
 import { callerOf } from '../http/access.js';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 import { isSilent, lookAtQueue, type QueueLook, SWEPT } from './ask-engine.js';
 import type { Caller } from '../http/auth.js';
 import { cursorOf, positionIn } from '../http/cursor.js';
@@ -15,22 +15,23 @@ import { listedAnswer, ListedItem } from './listed-item.js';
 import { hasRole, OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 import { spanField } from '../http/span-field.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
-/** Rows one request looks at: some milliseconds. A reason is computed from a row and its tasks, which costs more. */
+/** Rows that one request reads, which takes some milliseconds. A reason is computed from a row and its tasks, which
+ *  costs more. */
 const EXAMINED = 2_000;
 const EXAMINED_FOR_REASON = 500;
 
 const Query = z.strictObject({
-  pipeline: text(100).optional(),
-  state: text(100).optional(),
-  owner: text(200).optional().describe('A user sees only their own, whatever is asked for'),
+  pipeline: textUpTo(100).optional(),
+  state: textUpTo(100).optional(),
+  owner: textUpTo(200).optional().describe('A user sees only their own, whatever is asked for'),
   reason: z
     .enum(REASONS)
     .optional()
     .describe('The reason of the diagnosis, as far as row and queue tell it: Temporal is not asked about single runs'),
   error: z.enum(ERROR_CLASSES).optional().describe('The class of its present error'),
-  q: text(200)
+  q: textUpTo(200)
     .optional()
     .describe(
       'The beginning of an id, at least 8 digits; or an owner, a dedupe key, an end reason, words of the error',
@@ -71,11 +72,11 @@ export function addItemListRoute(app: App, deps: ReaderDeps): void {
       if (!filter) return { items: [], nextCursor: null, count: { value: 0, capped: false } };
       const bounds = { examine: examinedFor(filter, asked.reason, before, limit), before };
       const take = asked.reason === undefined ? limit + 1 : bounds.examine;
-      const [scan, engineIsThere] = await Promise.all([
+      const [scan, isEngineThere] = await Promise.all([
         scanItems(deps.pool, filter, { ...bounds, take }),
         deps.engineHealth.isThere(),
       ]);
-      const diagnosed = await diagnosedIn(deps, scan, engineIsThere);
+      const diagnosed = await diagnosedIn(deps, scan, isEngineThere);
       const fitting = diagnosed.filter(
         ({ diagnosis }) => asked.reason === undefined || diagnosis.reason === asked.reason,
       );
@@ -106,17 +107,17 @@ function examinedFor(filter: ItemFilter, reason: string | undefined, before: str
   return before !== null && isExact(filter) ? limit + 1 : EXAMINED;
 }
 
-/** What may wait for a worker that is not there. */
+/** Reasons behind which a missing worker may stand. */
 const MAY_LACK_WORKER: readonly Reason[] = ['backlog', ...SWEPT];
 
 /** Temporal is asked about queues, of which there are few, and not about runs. */
-async function diagnosedIn(deps: ReaderDeps, scan: Scan, engineIsThere: boolean): Promise<ListedItem[]> {
-  const engine = engineIsThere ? {} : ({ engine: 'unknown' } as const);
+async function diagnosedIn(deps: ReaderDeps, scan: Scan, isEngineThere: boolean): Promise<ListedItem[]> {
+  const engine = isEngineThere ? {} : ({ engine: 'unknown' } as const);
   const rows = scan.items.map((listed) => {
     const facts: Facts = { ...listed, now: scan.now, pipeline: deps.pipelines[listed.item.pipeline], ...engine };
     return { listed, facts, mayLackWorker: isSilent(facts) && MAY_LACK_WORKER.includes(diagnose(facts).reason) };
   });
-  const inDoubt = rows.filter((row) => engineIsThere && row.mayLackWorker).map(({ facts }) => facts.item.pipeline);
+  const inDoubt = rows.filter((row) => isEngineThere && row.mayLackWorker).map(({ facts }) => facts.item.pipeline);
   const queues = await lookAtQueues(deps, inDoubt);
   return rows.map(({ listed, facts, mayLackWorker }) => {
     const asked = { ...facts, ...(mayLackWorker && queues.get(facts.item.pipeline)) };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cancelItem } from '../../db/spine/control.js';
 import { callerOf } from '../http/access.js';
-import type { App } from '../app.js';
+import type { App } from '../parts.js';
 import { decide, type DecideDeps } from './decide.js';
 import { IdempotencyHeaders } from '../http/idempotency-key.js';
 import { answerFor, findVisible, pipelineOf } from './item-reader.js';
@@ -9,16 +9,16 @@ import { ItemAnswer, ItemParams } from './item-schema.js';
 import { actorOf, assertMayCancel, WRITERS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 import { tellEngine } from './tell-engine.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['items'];
 
 const DecisionBody = z.strictObject({
-  outcome: text(50),
-  reason: text(2_000).optional().describe('Needed for the outcomes that the table of the pipeline says so of'),
+  outcome: textUpTo(50),
+  reason: textUpTo(2_000).optional().describe('Needed for the outcomes that the table of the pipeline says so of'),
 });
 
-const CancelBody = z.strictObject({ reason: text(2_000).optional() });
+const CancelBody = z.strictObject({ reason: textUpTo(2_000).optional() });
 
 export function addItemRoutes(app: App, deps: DecideDeps): void {
   app.get(

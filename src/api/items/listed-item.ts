@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type Diagnosis, REASONS } from '../../core/diagnosis.js';
-import type { ListedItem as Listed } from '../../db/reads/item-list.js';
+import type { ScannedItem } from '../../db/reads/item-list.js';
 import { errorOf, pauseOf } from './item-answer.js';
 import { ItemAnswer } from './item-schema.js';
 
-/** A line of a list: what the whole answer begins with. */
+/** A line of a list: the first fields of the whole answer. */
 export const ListedItem = ItemAnswer.pick({
   id: true,
   pipeline: true,
@@ -32,7 +32,7 @@ export const ListedItem = ItemAnswer.pick({
   .meta({ id: 'ListedItem' });
 export type ListedItem = z.output<typeof ListedItem>;
 
-export function listedAnswer({ item }: Listed, now: Date, diagnosis: Diagnosis, stale: boolean): ListedItem {
+export function listedAnswer({ item }: ScannedItem, now: Date, diagnosis: Diagnosis, stale: boolean): ListedItem {
   const { id, pipeline, owner, state, visit, epoch, version, endReason, rescues } = item;
   return {
     ...{ id, pipeline, owner, state, live: item.endedAt === null, visit, epoch, version, endReason, rescues, stale },

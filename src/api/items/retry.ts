@@ -1,7 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { diagnose, type Diagnosis } from '../../core/diagnosis.js';
 import { AppError } from '../../core/errors.js';
-import { engineFactsOf, retryDecision, type RunLook } from '../../core/retry.js';
+import { retryDecision } from '../../core/retry.js';
+import { engineFactsOf, type RunLook } from '../../core/run-look.js';
 import { assertRetryState, type Changed, type Request, rescueItem, retryItem } from '../../db/spine/control.js';
 import { findItemView, type ItemView } from '../../db/reads/item-view.js';
 import { firstStepOf } from '../../db/spine/items.js';
@@ -22,7 +23,7 @@ export async function retry(
   const view = await findItemView(deps.prisma, asked.itemId);
   if (!view) throw noSuchItem(asked.itemId);
   if (from !== undefined && !view.item.endedAt) assertRetryState(find(view.item.pipeline), from);
-  // Whatever lives is left alone, also where somebody wants it to begin anew: it would be run twice by impatience.
+  // An item that lives is left alone, even if a person wants it to begin anew: impatience would run it twice.
   const stopped = view.item.endedAt ? null : await diagnoseStopped(deps, view);
   if (from !== undefined || stopped === null) {
     await follow(deps, log, view, await retryItem(deps.pool, find, { ...asked, ...(from && { from }) }));
@@ -33,8 +34,8 @@ export async function retry(
   }
 }
 
-/** Why the item does not move, for its receipt; throws while it lives. The engine is asked only where the row does not know;
- *  that it does not answer matters only then. */
+/** The reason why the item does not move, for its receipt. Throws while the item lives. The engine is asked only if the
+ *  row does not know, and only then does it matter that the engine does not answer. */
 async function diagnoseStopped(deps: ReaderDeps, view: ItemView): Promise<Diagnosis> {
   const { item } = view;
   const facts = { ...view, pipeline: pipelineOf(deps, item.pipeline) };
@@ -54,8 +55,8 @@ async function diagnoseStopped(deps: ReaderDeps, view: ItemView): Promise<Diagno
   });
 }
 
-/** Starts the new run and ends the old one. Both are best effort: the dispatcher starts what is not started, and a run of an
- *  earlier epoch ends by itself at its next look at the row. */
+/** Starts the new run and ends the old run. Both are best effort: the dispatcher starts runs that are not started, and
+ *  a run of an earlier epoch ends by itself when it next reads the row. */
 async function follow(deps: ReaderDeps, log: FastifyBaseLogger, { item }: ItemView, changed: Changed): Promise<void> {
   const { pipeline, itemId, epoch } = changed;
   const step = firstStepOf(pipelineOf(deps, pipeline), changed);

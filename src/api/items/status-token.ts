@@ -3,7 +3,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 /** Makes and reads the tokens of one purpose. Both are pure. */
 export interface StatusTokens {
   tokenOf(itemId: string): string;
-  /** The item that the token is of; null: we did not make it. */
+  /** The item of the token. Null: we did not make the token. */
   itemIn(token: string): string | null;
 }
 
@@ -14,9 +14,9 @@ const BYTES = ID_BYTES + MAC_BYTES;
 /** 48 bytes are 64 signs with no bit to spare: no two texts are the same token. */
 const TOKEN = /^[\w-]{64}$/;
 
-/** A key for this purpose alone, so that what it signs is of no use anywhere else that the secret is used. */
-export function createStatusTokens(secret: string): StatusTokens {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'unstuck: read the status of one submission, v1', 32));
+/** Derives a key for this purpose alone, so that a token is of no use where the secret serves another purpose. */
+export function createStatusTokens(secret: string, purpose: string): StatusTokens {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
 
   function macOf(id: Buffer): Buffer {
     return createHmac('sha256', key).update(id).digest();
@@ -28,7 +28,7 @@ export function createStatusTokens(secret: string): StatusTokens {
       if (id.length !== ID_BYTES) throw new RangeError('the id of an item is a UUID');
       return Buffer.concat([id, macOf(id)]).toString('base64url');
     },
-    // Whatever it is given, it does the same work, so that the time it takes says nothing.
+    // Does the same work for every token, so that the time it takes gives nothing away.
     itemIn(token) {
       const isToken = TOKEN.test(token);
       const given = Buffer.alloc(BYTES);

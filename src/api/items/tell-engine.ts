@@ -1,15 +1,17 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { Engine } from '../../ports/engine.js';
 import type { Metrics } from '../../telemetry/metrics.js';
-import { within } from './engine-health.js';
+import { giveUpAfter } from './engine-health.js';
 
-/** The caller waits no longer than this for the engine: its row is committed, and the dispatcher looks at it then anyway. */
+/** The caller waits no longer than this for the engine. The row is committed, and the dispatcher looks at it after this
+ *  time anyway. */
 const PATIENCE_MS = 1_000;
 
-/** Tells the engine what was just committed. That it fails is worth a line, never an error: the dispatcher repeats it. */
+/** Tells the engine of the move that was just committed. A failure is logged and is no error, because the dispatcher
+ *  repeats the call. */
 export async function tellEngine(log: FastifyBaseLogger, call: () => Promise<unknown>): Promise<void> {
   try {
-    await within(PATIENCE_MS, call());
+    await giveUpAfter(PATIENCE_MS, call());
   } catch (error) {
     log.warn({ err: error }, 'engine was not told, the dispatcher will');
   }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { ERROR_CLASSES } from '../../core/error-class.js';
-import { type BreakerRecord, closeByHand, listBreakers } from '../../db/recovery/close-breaker.js';
+import { type BreakerRecord, listBreakers } from '../../db/reads/breaker-list.js';
+import { closeByHand } from '../../db/recovery/close-breaker.js';
 import { callerOf } from '../http/access.js';
-import type { ApiDeps, App } from '../app.js';
+import type { ApiDeps, App } from '../parts.js';
 import { actorOf } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['operation'];
 
@@ -28,9 +29,9 @@ type BreakerAnswer = z.output<typeof BreakerAnswer>;
 
 const Breakers = z.object({ breakers: z.array(BreakerAnswer) });
 
-const BreakerParams = z.object({ pipeline: text(100), class: z.enum(ERROR_CLASSES) });
+const BreakerParams = z.object({ pipeline: textUpTo(100), class: z.enum(ERROR_CLASSES) });
 
-const CloseBody = z.strictObject({ reason: text(2_000) });
+const CloseBody = z.strictObject({ reason: textUpTo(2_000) });
 
 type Deps = Pick<ApiDeps, 'pool' | 'prisma'>;
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
-import { listOpenBreakers } from '../../db/recovery/close-breaker.js';
-import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { listOpenBreakers } from '../../db/reads/breaker-list.js';
+import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import { readWorkersSeen } from '../../db/reads/figures.js';
-import type { ApiDeps, App } from '../app.js';
-import { type EngineHealth, within } from '../items/engine-health.js';
+import type { ApiDeps, App } from '../parts.js';
+import { type EngineHealth, giveUpAfter } from '../items/engine-health.js';
 import { problemResponse } from '../http/problem.js';
 
 const Part = z.object({ status: z.enum(['ok', 'away', 'unknown']), detail: z.string() });
@@ -13,6 +13,7 @@ type Part = z.output<typeof Part>;
 const Health = z.object({
   status: z.enum(['ok', 'degraded']),
   parts: z.object({
+    requests: Part,
     postgres: Part,
     temporal: Part,
     dispatcher: Part,
@@ -23,7 +24,8 @@ const Health = z.object({
   }),
 });
 
-/** Below the limit of whoever asks, usually 5 s; long enough that a busy machine is not taken for a dead database. */
+/** Below the limit of the checker that asks, usually 5 s, and long enough that a busy machine is not taken for a dead
+ *  database. */
 const PATIENCE_MS = 4_000;
 
 /** A turn of these loops takes half a second, and some seconds while Temporal does not answer. */
@@ -61,6 +63,7 @@ export function addHealthRoutes(app: App, deps: Deps): void {
         sweepsOf(deps.sweeps),
       ]);
       const parts = {
+        requests: requestsOf(app),
         temporal,
         dispatcher: loopOf('dispatcher', 'looked for work', deps.dispatcher),
         watcher: loopOf('watcher', 'looked for dead workers', deps.watcher),
@@ -82,11 +85,18 @@ export function addHealthRoutes(app: App, deps: Deps): void {
   );
 }
 
+/** A process that sheds requests is not ready for them, and `npm start` must not announce it yet. Degraded and not down: a
+ *  proxy that took every busy process out would leave none. */
+function requestsOf(app: App): Part {
+  if (!app.isUnderPressure()) return ok('Requests are served.');
+  return away('This process is late and sheds requests; they are to be tried again.');
+}
+
 const UNKNOWN_WORKERS = unknown('Postgres, which knows the workers, does not answer.');
 
 /** Null: Postgres does not answer. */
 async function workersOf({ prisma }: Deps): Promise<Part | null> {
-  const seen = await within(PATIENCE_MS, readWorkersSeen(prisma)).catch(() => null);
+  const seen = await giveUpAfter(PATIENCE_MS, readWorkersSeen(prisma)).catch(() => null);
   if (!seen) return null;
   const { registered, present } = seen;
   if (present > 0) return ok(`${String(present)} ${present === 1 ? 'worker is' : 'workers are'} there.`);
@@ -99,9 +109,9 @@ async function temporalOf(engineHealth: EngineHealth): Promise<Part> {
   return away('Temporal does not answer; reads work, and what is submitted starts when it is back.');
 }
 
-/** Held back is not broken: requests are served, and items wait for what is down. */
+/** An open breaker is no fault of this service: requests are served, and items wait for the service that is down. */
 async function breakersOf({ prisma }: Deps): Promise<Part> {
-  const open = await within(PATIENCE_MS, listOpenBreakers(prisma)).catch(() => null);
+  const open = await giveUpAfter(PATIENCE_MS, listOpenBreakers(prisma)).catch(() => null);
   if (!open) return unknown('Postgres, which knows the breakers, does not answer.');
   if (open.length === 0) return ok('Nothing is held back.');
   return away(
@@ -117,10 +127,10 @@ function loopOf(name: string, did: string, loop: { lastTurnAt(): Date | null } |
   return away(`The ${name} has not ${did} for ${String(Math.round(lateMs / 1_000))} s.`);
 }
 
-/** Recovery that has stopped must be seen before it is needed. */
+/** Operators must see that recovery has stopped before it is needed. */
 async function sweepsOf(sweeps: Deps['sweeps']): Promise<Part> {
   if (!sweeps) return unknown('Nobody watches the sweeps here.');
-  const late = await within(PATIENCE_MS, sweeps.late()).catch(() => null);
+  const late = await giveUpAfter(PATIENCE_MS, sweeps.late()).catch(() => null);
   if (!late) return unknown('Postgres, which knows when sweeps ended, does not answer.');
   if (late.length > 0) return away(late.map(({ sentence }) => sentence).join(' '));
   return ok('No sweep is late.');

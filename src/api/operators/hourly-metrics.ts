@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
 import { type Bucket, readDays, readHours } from '../../db/reads/read-hourly-metrics.js';
-import type { ApiDeps, App } from '../app.js';
+import type { ApiDeps, App } from '../parts.js';
 import { problems } from '../http/problem.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 export const HourFigures = z.object({
   received: z.int(),
@@ -41,7 +41,7 @@ export function addHourlyMetricsRoute(app: App, { pool, pipelines }: Deps): void
       schema: {
         tags: ['operation'],
         summary: 'What a pipeline did, hour by hour for two days, and day by day before',
-        querystring: z.strictObject({ pipeline: text(100) }),
+        querystring: z.strictObject({ pipeline: textUpTo(100) }),
         response: { 200: Answer, ...problems(404) },
       },
     },
@@ -50,7 +50,10 @@ export function addHourlyMetricsRoute(app: App, { pool, pipelines }: Deps): void
       const [hours, days] = await Promise.all([readHours(pool, pipeline), readDays(pool, pipeline, DAYS)]);
       return {
         pipeline,
-        hours: hoursBack(new Date()).map((hour) => ({ hour, figures: figuresOf(hours.find(({ at }) => at === hour)) })),
+        hours: hoursBack(new Date()).map((hour) => ({
+          hour,
+          figures: hourFiguresOf(hours.find(({ at }) => at === hour)),
+        })),
         days: days.map((day) => ({ day: day.at, figures: figuresIn(day) })),
       };
     },
@@ -62,7 +65,7 @@ export function hoursBack(now: Date, count = HOURS): string[] {
   return Array.from({ length: count }, (_, n) => new Date((present - n) * HOUR_MS).toISOString());
 }
 
-export function figuresOf(bucket: Bucket | undefined): z.output<typeof HourFigures> | null {
+export function hourFiguresOf(bucket: Bucket | undefined): z.output<typeof HourFigures> | null {
   return bucket ? figuresIn(bucket) : null;
 }
 

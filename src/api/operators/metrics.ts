@@ -8,7 +8,7 @@ import { readRecoveryFigures } from '../../db/reads/recovery-figures.js';
 import { showFigures } from '../../telemetry/metrics.js';
 import { type Declared, showQueues, showRecovery } from '../../telemetry/show-recovery.js';
 import type { Access } from '../http/access.js';
-import type { ApiDeps, App } from '../app.js';
+import type { ApiDeps, App } from '../parts.js';
 import { lookAtQueue } from '../items/ask-engine.js';
 import { createEngineHealth } from '../items/engine-health.js';
 import { problems } from '../http/problem.js';
@@ -68,12 +68,12 @@ function stagesOf(pipeline: Pipeline): { pipeline: string; stage: string }[] {
   );
 }
 
-/** One that is switched off is not missed. */
+/** A sweep that is switched off is not missed. */
 function sweepOf({ sweeps, isOn, when }: ScheduleRow): Declared['sweeps'] {
   return sweeps === null || !isOn ? [] : [{ pipeline: sweeps, everySeconds: intervalMsOf(when) / 1_000 }];
 }
 
-/** Who lives among the pollers is asked of the database, so a queue is unknown without either. */
+/** The database says which pollers live, so a queue is unknown without Temporal or without the database. */
 async function readQueues(deps: Deps): Promise<QueueFigures[]> {
   return Promise.all(
     Object.keys(deps.pipelines).map(async (queue) => ({

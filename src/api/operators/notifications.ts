@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type DeliveryState, listNotifications, type Notification } from '../../db/reads/notifications.js';
-import type { ApiDeps, App } from '../app.js';
+import type { ApiDeps, App } from '../parts.js';
 import { cursorOf, positionIn } from '../http/cursor.js';
 import { OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { msOf } from '../../core/span.js';
 import type { Pause } from '../../db/spine/pipeline-pause.js';
 import { spanField } from '../http/span-field.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const Time = z.iso.datetime();
 
@@ -11,7 +11,7 @@ export const DEFAULT_PAUSE_MS = msOf('1h');
 
 export const PauseBody = z.strictObject({
   for: spanField('24h').optional().describe('How long, such as 90s, 15m or 2h; an hour by default'),
-  reason: text(2_000),
+  reason: textUpTo(2_000),
 });
 
 export const PauseAnswer = z.object({ until: Time, reason: z.string(), setBy: z.string(), setAt: Time });

@@ -6,11 +6,11 @@ import { msOf } from '../../core/span.js';
 import { readFigures } from '../../db/reads/figures.js';
 import { listPauses, type Pause, pausePipeline, resumePipeline } from '../../db/spine/pipeline-pause.js';
 import { callerOf } from '../http/access.js';
-import type { ApiDeps, App } from '../app.js';
+import type { ApiDeps, App } from '../parts.js';
 import { DEFAULT_PAUSE_MS, PauseAnswer, pauseAnswer, PauseBody } from './pause-answer.js';
 import { actorOf, OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['pipelines'];
 
@@ -33,7 +33,7 @@ const PipelineAnswer = z.object({
 });
 type PipelineAnswer = z.output<typeof PipelineAnswer>;
 
-const PipelineParams = z.object({ name: text(100) });
+const PipelineParams = z.object({ name: textUpTo(100) });
 
 type Deps = Pick<ApiDeps, 'pool' | 'prisma' | 'pipelines'>;
 
@@ -88,7 +88,7 @@ export function addPipelineRoutes(app: App, deps: Deps): void {
         tags: TAGS,
         summary: 'Resume a paused pipeline: its waiting items go on',
         params: PipelineParams,
-        body: z.strictObject({ reason: text(2_000).optional() }),
+        body: z.strictObject({ reason: textUpTo(2_000).optional() }),
         response: { 200: z.object({ name: z.string(), paused: z.null() }), ...problems(404, 409, 413, 415) },
       },
     },

@@ -47,7 +47,8 @@ function lineOf(cells: readonly string[]): string {
   return `${cells.map(cellOf).join(',')}\r\n`;
 }
 
-/** A spreadsheet runs what begins like a formula; an apostrophe makes it text. Owners and stages choose some of these words. */
+/** A spreadsheet runs a cell that begins like a formula. An apostrophe makes it text. Owners and stages choose some of
+ *  these words. */
 export function cellOf(text: string): string {
   const harmless = /^[=+\-@\t\r\n|%]/.test(text) ? `'${text}` : text;
   return `"${harmless.replaceAll('"', '""')}"`;

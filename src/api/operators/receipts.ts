@@ -3,25 +3,25 @@ import { z } from 'zod';
 import { REASONS } from '../../core/diagnosis.js';
 import { msOf } from '../../core/span.js';
 import { countReceipts, listReceipts, type RecoveryTimes, summarizeReceipts } from '../../db/reads/receipt-list.js';
-import type { ApiDeps, App } from '../app.js';
+import type { ApiDeps, App } from '../parts.js';
 import { cursorOf, positionIn } from '../http/cursor.js';
 import { OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 import { ReceiptAnswer, receiptAnswer } from './receipt-answer.js';
 import { receiptLines } from './receipt-csv.js';
 import { streamedText } from '../http/streamed-text.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['receipts'];
 
-/** Lines of one CSV file: what a spreadsheet still opens with ease. */
+/** Lines of one CSV file, which a spreadsheet still opens with ease. */
 const CSV_LINES = 50_000;
 
 /** A file of that length takes seconds; a reader slower than this is hung up on. */
 const CSV_WITHIN_MS = msOf('5m');
 
 const Filter = z.strictObject({
-  pipeline: text(100).optional(),
+  pipeline: textUpTo(100).optional(),
   reason: z.enum(REASONS).optional(),
   result: z.enum(['waiting', 'moving', 'exhausted', 'parked', 'poison']).optional(),
   since: z.iso

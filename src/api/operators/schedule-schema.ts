@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { BACKGROUND_QUEUES } from '../../core/schedules.js';
 
 const Time = z.iso.datetime();
 
@@ -15,13 +14,15 @@ const State = z.object({
 
 const Execution = z.object({
   id: z.string(),
-  status: z.enum(['running', 'completed', 'failed']),
+  status: z.enum(['running', 'completed', 'failed', 'aborted']),
+  key: z.string().describe('Of a run that somebody started by hand; empty: a schedule started it'),
   startedAt: Time,
   endedAt: Time.nullable(),
   runs: z.int().describe('Runs in a row that found nothing share one row'),
-  result: z.record(z.string(), z.unknown()),
+  result: z.record(z.string(), z.unknown()).describe('What it has come to; of a running job, after its last page'),
   phases: z.record(z.string(), z.number()).describe('Milliseconds by phase'),
   errors: z.array(z.string()),
+  costCents: z.number(),
 });
 
 export const ScheduleAnswer = z
@@ -30,7 +31,7 @@ export const ScheduleAnswer = z
     every: z.string().optional(),
     dailyAt: z.string().optional().describe('UTC'),
     workflow: z.string(),
-    taskQueue: z.enum(['maintenance', ...BACKGROUND_QUEUES]),
+    taskQueue: z.string(),
     runTimeoutMs: z.int(),
     on: z.boolean().describe('False: switched off by the configuration'),
     inTemporal: z.boolean().nullable().describe('Null: Temporal does not answer'),

@@ -5,23 +5,24 @@ import { type JobExecution, listLatestJobs } from '../../db/recovery/job-executi
 import { recordOperatorAction } from '../../db/spine/operator-actions.js';
 import type { Schedules, ScheduleStatus } from '../../ports/schedules.js';
 import { callerOf } from '../http/access.js';
-import type { ApiDeps, App } from '../app.js';
+import type { ApiDeps, App } from '../parts.js';
 import type { Caller } from '../http/auth.js';
 import { actorOf } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 import { ScheduleAnswer, SchedulesAnswer } from './schedule-schema.js';
-import { text } from '../http/text-up-to.js';
+import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['schedules'];
 
-const Params = z.object({ id: text(100) });
+const Params = z.object({ id: textUpTo(100) });
 
-const ReasonBody = z.strictObject({ reason: text(2_000).optional() });
+const ReasonBody = z.strictObject({ reason: textUpTo(2_000).optional() });
 
 type Deps = Pick<ApiDeps, 'pool' | 'schedules'>;
 
 const ACTIONS = {
   trigger: 'Start a run now; it is skipped when one goes on',
+  abort: 'Abort the run that goes on; the next begins as scheduled',
   pause: 'Pause a schedule: it starts no runs until it is resumed',
   resume: 'Resume a paused schedule',
 } as const;
@@ -89,12 +90,13 @@ interface Asked {
   reason: string | undefined;
 }
 
-/** Written before Temporal is asked: nothing is done without an entry. That it failed is an entry as well. */
+/** The audit entry is written before Temporal is asked, so that nothing is done without an entry. A failure gets an
+ *  entry as well. */
 async function act({ pool, schedules }: Deps, { row, action, caller, reason }: Asked): Promise<void> {
   const entry = { target: `schedule:${row.id}`, actor: actorOf(caller), reason };
   await recordOperatorAction(pool, { ...entry, action });
   try {
-    if (action === 'trigger') await schedules.trigger(row.id);
+    if (action === 'trigger' || action === 'abort') await schedules[action](row.id);
     else await schedules[action](row.id, `${caller.sub}: ${reason ?? 'no reason given'}`);
   } catch (error) {
     await recordOperatorAction(pool, { ...entry, action: `${action}-failed` });

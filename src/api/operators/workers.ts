@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Pipeline } from '../../core/pipeline.js';
 import { type ListedWorker, listWorkers, WORKER_STATES } from '../../db/reads/worker-list.js';
-import type { ApiDeps, App } from '../app.js';
-import { within } from '../items/engine-health.js';
+import type { ApiDeps, App } from '../parts.js';
+import { giveUpAfter } from '../items/engine-health.js';
 import { OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 
@@ -69,7 +69,7 @@ export function addWorkerRoutes(app: App, deps: Deps): void {
 }
 
 async function queueOf({ engine }: Deps, { name }: Pipeline, workers: ListedWorker[]): Promise<TaskQueue> {
-  const status = await within(PATIENCE_MS, engine.queue(name)).catch(() => null);
+  const status = await giveUpAfter(PATIENCE_MS, engine.queue(name)).catch(() => null);
   const serving = workers.filter(({ state, pipelines }) => state === 'present' && pipelines.includes(name));
   return {
     name,

@@ -1,8 +1,8 @@
-/** What a failed query says about the database rather than about the query. */
+/** A fault of the database rather than of the failed query. */
 export type DatabaseFault =
-  /** Not there, starting, or full. */
+  /** The server is unreachable, starting, or out of connections. */
   | 'away'
-  /** Somebody else held a lock for too long, or a deadlock was broken: the same request may well succeed. */
+  /** Another session held a lock for too long, or a deadlock was broken. The same request may well succeed later. */
   | 'busy'
   /** Text that Postgres cannot store: a NUL byte, half a surrogate pair. */
   | 'unstorable';
@@ -32,7 +32,7 @@ const AWAY = new Set([
 const AWAY_MESSAGE =
   /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable|connection timeout|query read timeout|cannot use a pool after/i;
 
-/** Null: the query itself is at fault, or it is no error of a database. */
+/** Null: the query itself is at fault, or the error is not from a database. */
 export function databaseFaultOf(error: unknown): DatabaseFault | null {
   for (const code of codesOf(error)) {
     const fault = AWAY.has(code) || code.startsWith('08') ? 'away' : FAULT_OF_STATE[code];
@@ -41,7 +41,14 @@ export function databaseFaultOf(error: unknown): DatabaseFault | null {
   return error instanceof Error && AWAY_MESSAGE.test(error.message) ? 'away' : null;
 }
 
-/** The codes an error carries: `pg` puts one on the error, Prisma hides the driver's inside its own. */
+/** Whether the database, and not the statement, is at fault: the same statement may well succeed later. */
+export function isTransient(error: unknown): boolean {
+  const fault = databaseFaultOf(error);
+  return fault === 'away' || fault === 'busy';
+}
+
+/** The codes that an error carries. `pg` puts a code on the error; Prisma hides the driver's code inside its own
+ *  error. */
 function codesOf(error: unknown): string[] {
   const meta = fieldOf(error, 'meta');
   const driver = fieldOf(fieldOf(meta, 'driverAdapterError'), 'cause');

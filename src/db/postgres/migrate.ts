@@ -3,11 +3,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** The key that Prisma's own `migrate deploy` locks, so that it and we never run at once. */
+/** The key that Prisma's own `migrate deploy` locks, so that it and this migration never run at once. */
 const PRISMA_MIGRATE_LOCK = 72707369;
 
-/** A change of a table waits for whoever uses it, and everybody who comes later waits behind it: better no new version than a
- *  standstill of the old. Our own transactions end long before. */
+/** A change of a table waits for the transactions that use it, and every later transaction waits behind the change. A
+ *  failed upgrade is better than a standstill of the running version. The product's own transactions end long before
+ *  this limit. */
 const LOCK_LIMIT = '30s';
 
 interface Migration {
@@ -22,8 +23,8 @@ interface Applied {
   finished_at: Date | null;
 }
 
-/** Applies `prisma/migrations` in order, keeping Prisma's own table, so that `prisma migrate deploy` and this agree.
- *  Refuses a database whose history is not the one on disk: better no start than a guess about somebody's data. */
+/** Applies `prisma/migrations` in order and keeps Prisma's own table, so that `prisma migrate deploy` agrees with it.
+ *  Refuses a database whose history differs from the files: no start is better than a guess about somebody's data. */
 export async function migrate(databaseUrl: string, migrationsDir: string): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(migrationsDir);
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'unstuck migrate' });
@@ -40,7 +41,7 @@ export async function migrate(databaseUrl: string, migrationsDir: string): Promi
   }
 }
 
-/** What is on disk and not in the database; for the doctor. */
+/** The migrations on disk that are not applied to the database; for the doctor. */
 export async function pendingMigrations(databaseUrl: string, migrationsDir: string): Promise<string[]> {
   const migrations = await readMigrations(migrationsDir);
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'unstuck doctor' });
@@ -85,7 +86,7 @@ function pendingOf(migrations: Migration[], applied: Applied[]): Migration[] {
     if (local && local.checksum !== checksum) {
       throw new Error(`migration ${name} was changed after it was applied; restore the file and write a new migration`);
     }
-    // A later one is a newer version's: during a rolling upgrade the old code starts beside it, and may.
+    // A later migration belongs to a newer version. The old code may start beside it during a rolling upgrade.
     if (!local && name < newest) throw new Error(`this database has a migration ${name} that is not ours`);
   }
   const done = new Set(applied.map((each) => each.migration_name));
@@ -97,7 +98,8 @@ function pendingOf(migrations: Migration[], applied: Applied[]): Migration[] {
   return pending;
 }
 
-/** Together or not at all: a migration that fails leaves neither a change nor a record of one. */
+/** Applies one migration and its record in one transaction: a migration that fails leaves neither a change nor a
+ *  record. */
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('BEGIN');
   try {

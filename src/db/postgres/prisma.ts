@@ -4,7 +4,8 @@ import { PrismaClient } from '../generated/client.js';
 
 export type Prisma = PrismaClient;
 
-/** For reads and administration, over the pool the hot path uses: one number of connections to plan for. */
+/** For reads and administration. It uses the pool of the hot path, so that there is one number of connections to plan
+ *  for. */
 export function createPrisma(pool: pg.Pool): Prisma {
   return new PrismaClient({ adapter: new PrismaPg(pool) });
 }

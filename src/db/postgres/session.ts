@@ -1,19 +1,20 @@
 import pg from 'pg';
 import type { Sql } from '../../ports/sql.js';
 
-/** One connection that is kept. It never reconnects: what is known by it, or held by it, goes with it. */
+/** One connection that is kept open. It never reconnects, because the locks that it holds, and the facts that its owner
+ *  learned over it, end with the connection. */
 export interface Session extends Sql {
-  /** Aborted when the connection is gone, with why. */
+  /** Aborted when the connection is gone; its reason says why. */
   lost: AbortSignal;
-  /** Ends it at once, and with it every lock it holds. */
+  /** Ends the session at once, and with it every lock that it holds. */
   close(): void;
 }
 
-/** A server that takes longer to answer the small things that are asked here is away. */
+/** A session sends only small queries. A server that takes longer to answer them counts as away. */
 const ANSWER_LIMIT_MS = 5_000;
 
-/** The server gives up on a client whose machine is gone after 10 + 3 · 5 s; Linux' own two hours would keep its locks as long.
- *  The kernel of a frozen process answers for it. */
+/** The server gives up on a client whose machine is gone after 10 + 3 · 5 s. With Linux' default, its locks would stay
+ *  for two hours. A frozen process keeps its session, because its kernel answers for it. */
 const KEEPALIVES = 'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3';
 
 export async function openSession({ url, name }: { url: string; name: string }): Promise<Session> {
@@ -26,7 +27,7 @@ export async function openSession({ url, name }: { url: string; name: string }):
     keepAlive: true,
   });
   const losing = new AbortController();
-  // Listened to for good: an error event that nobody hears ends the process.
+  // The listener stays for good, because an error event without a listener ends the process.
   client.on('error', (error) => {
     losing.abort(error);
   });
@@ -34,7 +35,7 @@ export async function openSession({ url, name }: { url: string; name: string }):
     losing.abort(new Error('the connection to the database ended'));
   });
   function close(): void {
-    // Not waited for: on a link that is half open the farewell never comes.
+    // The end is not awaited, because on a half-open link the server's answer never comes.
     client.end().catch(() => undefined);
   }
   try {

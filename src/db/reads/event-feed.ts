@@ -1,33 +1,14 @@
 import type pg from 'pg';
+import type { FeedEvent, FeedPosition, ItemPulse } from '../../ports/event-hub.js';
 import type { Prisma } from '../postgres/prisma.js';
-
-/** A place in the feed: the transaction that wrote an entry, and the entry. Ids alone will not do: one that is given first may
- *  be committed last, and a reader that had passed it by would never see it. */
-export interface FeedPosition {
-  xact: string;
-  id: string;
-}
-
-export interface FeedEvent extends FeedPosition {
-  itemId: string;
-  pipeline: string;
-  owner: string;
-  version: number;
-  from: string | null;
-  to: string;
-  trigger: string;
-  actor: string;
-  actorType: string;
-  at: Date;
-}
 
 const COLUMNS = `xact::text AS xact, audit.id::text AS id, item_id AS "itemId", pipeline, owner, version, from_state AS "from",
   to_state AS "to", trigger, actor, actor_type AS "actorType", at`;
 
-/** Every transaction below it has ended: nothing more comes from one of them. */
+/** Every transaction below the horizon has ended, so no more entries come from it. */
 const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
 
-/** Where somebody begins who wants to hear what happens from now on. */
+/** The position at which a listener begins that wants new moves only. */
 export async function feedHorizon(pool: pg.Pool): Promise<FeedPosition> {
   const { rows } = await pool.query<{ xact: string }>(`SELECT ${HORIZON}::text AS xact`);
   return { xact: rows[0]?.xact ?? '0', id: '0' };
@@ -35,14 +16,15 @@ export async function feedHorizon(pool: pg.Pool): Promise<FeedPosition> {
 
 export interface FeedRead {
   events: FeedEvent[];
-  /** Everything up to here has been read. */
+  /** All moves up to here have been read. */
   position: FeedPosition;
-  /** There is more already. */
+  /** The page is full, so more moves may be there. */
   isFull: boolean;
 }
 
-/** What was committed behind `after`, in the feed's order. Entries of transactions that may still be joined by earlier ones
- *  are left for the next time. `owner`: of these items alone; `upTo`: not past there. */
+/** Reads the moves after a position, in the feed's order. Moves at or above the horizon are left for the next read,
+ *  because earlier transactions may still commit. `owner`: moves of this owner's items alone; `upTo`: moves up to this
+ *  position. */
 export async function readFeed(
   pool: pg.Pool,
   after: FeedPosition,
@@ -61,7 +43,7 @@ export async function readFeed(
   const isFull = events.length >= limit;
   const last = events.at(-1);
   const horizon = { xact: rows[0]?.horizon ?? after.xact, id: '0' };
-  // Nothing lies between the last entry and the horizon, unless the page was full.
+  // No move lies between the last entry and the horizon, unless the page is full.
   const end = isFull && last ? { xact: last.xact, id: last.id } : (upTo ?? horizon);
   return { events, position: isBehind(after, end) ? end : after, isFull };
 }
@@ -72,37 +54,24 @@ export function isBehind(a: FeedPosition, b: FeedPosition): boolean {
   return xactA < xactB || (xactA === xactB && BigInt(a.id) < BigInt(b.id));
 }
 
-export interface ItemPulse {
-  id: string;
-  version: number;
-  inflight: {
-    stage: string;
-    unit: string;
-    attempt: number;
-    worker: string | null;
-    startedAt: string;
-    beatAt: string;
-    progress: Record<string, unknown> | null;
-  }[];
-}
-
-/** Running tasks of one item that are shown. */
+/** The most running tasks that are shown for one item. */
 const INFLIGHT_SHOWN = 50;
 
-/** How far each of these items is, and what runs: one statement for all that are listened to. */
+/** Reads the version and the running tasks of these items: one statement for all items that are watched. */
 export async function readPulses(pool: pg.Pool, itemIds: readonly string[]): Promise<ItemPulse[]> {
   const { rows } = await pool.query<ItemPulse>(
     `SELECT i.id, i.version, COALESCE((SELECT json_agg(t) FROM (
        SELECT stage, unit, attempt, worker, started_at AS "startedAt", beat_at AS "beatAt", progress FROM tasks
        WHERE item_id = i.id AND visit = i.visit AND status = 'running' AND i.ended_at IS NULL
-       ORDER BY stage, unit LIMIT ${String(INFLIGHT_SHOWN)}) t), '[]'::json) AS inflight
+       ORDER BY stage, unit LIMIT ${INFLIGHT_SHOWN}) t), '[]'::json) AS inflight
      FROM items i WHERE i.id = ANY ($1::uuid[])`,
     [itemIds],
   );
   return rows;
 }
 
-/** An item's moves behind a version, in order. Its row is locked for each, so that none can come in between later. */
+/** An item's moves after a version, in order. Each move locks the item's row, so no move can appear in between
+ *  later. */
 export async function listMoves(prisma: Prisma, itemId: string, behind: number, limit: number) {
   return prisma.auditEntry.findMany({
     where: { itemId, version: { gt: behind } },

@@ -1,5 +1,5 @@
-import { listOpenBreakers } from '../recovery/close-breaker.js';
-import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { listOpenBreakers } from './breaker-list.js';
+import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import type { Prisma } from '../postgres/prisma.js';
 import { WORKER_DEATHS } from '../recovery/retention.js';
 
@@ -28,7 +28,7 @@ export async function readFigures(prisma: Prisma): Promise<Figures> {
   return { items, refusals, workers, undelivered, openBreakers };
 }
 
-/** What is given up is not waited for any more. */
+/** Counts the deliveries that are still to be made. A delivery that was given up is not among them. */
 async function readUndelivered(prisma: Prisma): Promise<Figures['undelivered']> {
   return prisma.$queryRaw<Figures['undelivered']>`
     SELECT channel, count(*)::int AS count FROM deliveries
@@ -36,7 +36,8 @@ async function readUndelivered(prisma: Prisma): Promise<Figures['undelivered']> 
     UNION ALL SELECT 'unrouted', count(*)::int FROM outbox WHERE routed_at IS NULL`;
 }
 
-/** Worker processes that ever registered, those of them that were seen just now, and how often one died. */
+/** The worker processes that ever registered, those of them that were seen just now, and the number of deaths of
+ *  workers. */
 export interface WorkersSeen {
   registered: number;
   present: number;

@@ -4,19 +4,20 @@ export interface ItemFilter {
   owner?: string | undefined;
   pipeline?: string | undefined;
   state?: string | undefined;
-  /** The class of its present error. */
+  /** The class of the item's present error. */
   error?: string | undefined;
-  /** The beginning of an id; or an owner, a dedupe key, an end reason, or words of the error message. */
+  /** The beginning of an id; or an owner, a dedupe key, an end reason, or a part of the error message. */
   q?: string | undefined;
-  /** Created at least so long ago. */
+  /** The item was created at least so long ago. */
   ageMs?: number | undefined;
   live?: boolean | undefined;
-  /** The pipelines that have the state which is asked for; a row's index begins with its pipeline. */
+  /** The pipelines that have the state in the filter. The index of states begins with the pipeline, so they must be
+   *  named. */
   pipelines?: readonly string[];
 }
 
-/** What of the filter an index answers: each branch is one ordered stretch of an index. Live and ended rows of a pipeline are
- *  in indexes of their own. */
+/** The conditions that an index answers. Each branch is one ordered range of an index. Live and ended rows of a
+ *  pipeline have separate indexes. */
 export function branchesOf(filter: ItemFilter, p: Parameters): string[][] {
   const common = [...idRangeOf(filter, p), ...(filter.live === undefined ? [] : [livenessOf(filter.live)])];
   if (filter.owner !== undefined) return [[`owner = ${p.add(filter.owner)}`, ...common]];
@@ -32,7 +33,7 @@ export function branchesOf(filter: ItemFilter, p: Parameters): string[][] {
   );
 }
 
-/** The whole filter, held against each row `i` that is looked at. */
+/** The whole filter as a condition on each examined row `i`. */
 export function hitOf(filter: ItemFilter, p: Parameters): string {
   const conditions = ['true'];
   if (filter.owner !== undefined) conditions.push(`i.owner = ${p.add(filter.owner)}`);
@@ -46,7 +47,7 @@ export function hitOf(filter: ItemFilter, p: Parameters): string {
   return conditions.join(' AND ');
 }
 
-/** Whether every row that the branches lead to fits, so that no more need be looked at than are wanted. */
+/** Whether every row of the branches fits the filter, so that no more rows need be examined than are wanted. */
 export function isExact(filter: ItemFilter): boolean {
   const { owner, pipeline, state, error, q, ageMs } = filter;
   if (ageMs !== undefined || (q !== undefined && !isIdPrefix(q))) return false;
@@ -62,24 +63,25 @@ function isIdPrefix(q: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f-]{0,27})?$/i.test(q);
 }
 
-/** Ids begin with the time they were made at. Clocks of API processes may differ from the database's: an hour is allowed for. */
+/** An id begins with the time at which it was made. The clock of an API process may differ from the database's by up to
+ *  an hour. */
 const CLOCK_SLACK_MS = 3_600_000;
 
 function idRangeOf({ q, ageMs }: ItemFilter, p: Parameters): string[] {
   const range: string[] = [];
   if (q !== undefined && isIdPrefix(q)) {
-    range.push(`id BETWEEN ${p.add(padded(q, '0'))}::uuid AND ${p.add(padded(q, 'f'))}::uuid`);
+    range.push(`id BETWEEN ${p.add(padTo(q, '0'))}::uuid AND ${p.add(padTo(q, 'f'))}::uuid`);
   }
   if (ageMs !== undefined) {
     const latest = Math.max(0, Date.now() - ageMs + CLOCK_SLACK_MS)
       .toString(16)
       .padStart(12, '0');
-    range.push(`id < ${p.add(padded(latest, 'f'))}::uuid`);
+    range.push(`id < ${p.add(padTo(latest, 'f'))}::uuid`);
   }
   return range;
 }
 
-function padded(prefix: string, digit: string): string {
+function padTo(prefix: string, digit: string): string {
   return prefix.replaceAll('-', '').padEnd(32, digit).slice(0, 32);
 }
 

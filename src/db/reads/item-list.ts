@@ -3,10 +3,10 @@ import type { Hold, RunningTask, WaitingTask } from '../../core/diagnosis.js';
 import { SUSPECT_CRASHES } from '../spine/claim/suspects.js';
 import { HOLD_OF_ITEM } from '../spine/hold.js';
 import { branchesOf, hitOf, type ItemFilter } from './item-filter.js';
-import { fieldsOf, type InflightTask, type ItemRecord, runningTask, waitingTask } from './item-view.js';
+import { fieldsOf, type InflightTask, type ItemRecord, runningTaskOf, waitingTaskOf } from './item-view.js';
 import { Parameters } from '../postgres/parameters.js';
 
-export interface ListedItem {
+export interface ScannedItem {
   item: ItemRecord;
   running: RunningTask | null;
   waiting: WaitingTask | null;
@@ -15,8 +15,8 @@ export interface ListedItem {
 
 export interface Scan {
   now: Date;
-  items: ListedItem[];
-  /** Rows that were looked at, and how many of them fit. */
+  items: ScannedItem[];
+  /** The number of examined rows, and how many of them fit the filter. */
   examined: number;
   fitting: number;
   lastId: string | null;
@@ -24,13 +24,13 @@ export interface Scan {
 
 export interface ScanBounds {
   before: string | null;
-  /** Rows that are looked at, at most, and rows that are returned. */
+  /** The most rows that are examined, and the most that are returned. */
   examine: number;
   take: number;
 }
 
-/** The newest items that fit, the work bounded: an index leads to the rows that are looked at, the rest of the filter is
- *  held against no more than `examine` of them. One statement and so one moment. */
+/** Finds the newest items that fit the filter, with bounded work: an index leads to the rows, and the rest of the
+ *  filter is checked on at most `examine` of them. It is one statement, so all rows are of one moment. */
 export async function scanItems(pool: pg.Pool, filter: ItemFilter, bounds: ScanBounds): Promise<Scan> {
   const p = new Parameters();
   const examine = p.add(bounds.examine);
@@ -53,17 +53,17 @@ export async function scanItems(pool: pg.Pool, filter: ItemFilter, bounds: ScanB
   );
   const [row] = rows;
   if (!row) throw new Error('a scan has no row');
-  return { ...row, items: (row.items ?? []).map(listedItem) };
+  return { ...row, items: (row.items ?? []).map(scannedItemOf) };
 }
 
-/** What a diagnosis wants to know of a live item; an ended one has nothing open. */
+/** The facts for the diagnosis of a live item. An ended item has no open tasks and no hold. */
 const RUNNING = `(SELECT to_jsonb(t) FROM (
   SELECT t.stage, t.unit, t.attempt, COALESCE(w.name, t.worker) AS worker, t.started_at, t.beat_at, COALESCE(w.seen_gone_at, w.stopped_at) AS worker_gone_at
   FROM tasks t LEFT JOIN workers w ON w.id = t.worker
   WHERE i.ended_at IS NULL AND t.item_id = i.id AND t.visit = i.visit AND t.status = 'running'
   ORDER BY t.beat_at DESC, t.stage, t.unit LIMIT 1) t)`;
 const WAITING = `(SELECT to_jsonb(t) FROM (
-  SELECT stage, unit, attempt, crashes, crashes >= ${String(SUSPECT_CRASHES)} AS is_suspect, retry_at, error_class, error_message
+  SELECT stage, unit, attempt, crashes, crashes >= ${SUSPECT_CRASHES} AS is_suspect, retry_at, error_class, error_message
   FROM tasks WHERE i.ended_at IS NULL AND item_id = i.id AND visit = i.visit AND status = 'waiting'
   ORDER BY retry_at NULLS LAST, position LIMIT 1) t)`;
 const HOLD = `CASE WHEN i.ended_at IS NULL THEN (SELECT to_jsonb(h) FROM (${HOLD_OF_ITEM}) h) END`;
@@ -74,11 +74,11 @@ interface Row extends Omit<Scan, 'items'> {
   items: { item: Columns; running: Columns | null; waiting: Columns | null; hold: Columns | null }[] | null;
 }
 
-function listedItem({ item, running, waiting, hold }: NonNullable<Row['items']>[number]): ListedItem {
+function scannedItemOf({ item, running, waiting, hold }: NonNullable<Row['items']>[number]): ScannedItem {
   return {
     item: fieldsOf<ItemRecord>(item),
-    running: running && runningTask(fieldsOf<InflightTask & Pick<RunningTask, 'workerGoneAt'>>(running)),
-    waiting: waiting && waitingTask(fieldsOf(waiting)),
+    running: running && runningTaskOf(fieldsOf<InflightTask & Pick<RunningTask, 'workerGoneAt'>>(running)),
+    waiting: waiting && waitingTaskOf(fieldsOf(waiting)),
     hold: hold && fieldsOf<Hold>(hold),
   };
 }

@@ -4,7 +4,8 @@ import { type Attempt, type AuditEntry, type Item, Prisma, type Receipt, type Ta
 import { HOLD_OF_ITEM } from '../spine/hold.js';
 import type { Prisma as Client } from '../postgres/prisma.js';
 
-/** Lines of the timeline that are read, the latest; running tasks that are shown. A reader looks at no more. */
+/** The latest lines of the timeline, and the most running tasks and receipts, that are shown. A reader looks at no
+ *  more. */
 const TIMELINE_LINES = 200;
 const INFLIGHT_SHOWN = 50;
 const RECEIPTS_SHOWN = 50;
@@ -15,11 +16,11 @@ export type InflightTask = Pick<
   'stage' | 'unit' | 'attempt' | 'worker' | 'startedAt' | 'beatAt' | 'progress' | 'errorClass' | 'errorMessage'
 >;
 
-/** Everything that is known of one item, seen at one moment. */
+/** Everything that is known of one item at one moment. */
 export interface ItemView {
   now: Date;
   item: ItemRecord;
-  /** Latest first, as are the attempts. */
+  /** Latest first, like the attempts. */
   audit: AuditEntry[];
   attempts: Attempt[];
   timelineTruncated: boolean;
@@ -27,22 +28,22 @@ export interface ItemView {
   inflightCount: number;
   /** Latest first. */
   receipts: Receipt[];
-  /** Of the current visit. */
+  /** The tasks of the current visit. */
   tasks: { stage: string; status: string; count: number }[];
   running: RunningTask | null;
   waiting: WaitingTask | null;
   hold: Hold | null;
 }
 
-/** The little that who-may-do-what is decided on. */
+/** The columns that permissions are decided on. */
 export type ItemHead = Pick<Item, 'id' | 'pipeline' | 'owner' | 'state'>;
 
 export async function findItemHead(prisma: Client, id: string): Promise<ItemHead | null> {
   return prisma.item.findUnique({ where: { id }, select: { id: true, pipeline: true, owner: true, state: true } });
 }
 
-/** One statement and so one snapshot: a row read before a move and tasks read after it would contradict each other. It is
- *  what is read most, and a dozen reads in a transaction cost twice as much. */
+/** Reads one snapshot with one statement: a row read before a move and tasks read after it would contradict each other.
+ *  This is the most frequent read, and a dozen reads in a transaction cost twice as much. */
 export async function findItemView(prisma: Client, id: string): Promise<ItemView | null> {
   const [row] = await prisma.$queryRaw<Row[]>`
     SELECT now() AS now, to_jsonb(i) AS item,
@@ -104,7 +105,7 @@ function viewOf(row: Row): ItemView {
 
 type Open = Pick<ItemView, 'inflight' | 'inflightCount' | 'running' | 'waiting' | 'hold'>;
 
-/** An ended item may still have a task marked running: that attempt is a zombie, and nothing of it is shown. */
+/** An ended item may still have a task that is marked running. That attempt is a zombie and is not shown. */
 const NOTHING_OPEN: Open = { inflight: [], inflightCount: 0, running: null, waiting: null, hold: null };
 
 function openOf(row: Row, tasks: ItemView['tasks']): Open {
@@ -113,24 +114,27 @@ function openOf(row: Row, tasks: ItemView['tasks']): Open {
   return {
     inflight: running,
     inflightCount: tasks.reduce((sum, each) => sum + (each.status === 'running' ? each.count : 0), 0),
-    running: freshest ? runningTask(freshest) : null,
-    waiting: row.waiting && waitingTask(fieldsOf(row.waiting)),
+    running: freshest ? runningTaskOf(freshest) : null,
+    waiting: row.waiting && waitingTaskOf(fieldsOf(row.waiting)),
     hold: row.hold && fieldsOf<Hold>(row.hold),
   };
 }
 
-export function runningTask(task: InflightTask & Pick<RunningTask, 'workerGoneAt'>): RunningTask {
-  // A claim writes both times; the columns are empty only before the first.
+export function runningTaskOf(task: InflightTask & Pick<RunningTask, 'workerGoneAt'>): RunningTask {
+  // A claim writes both times; the columns are empty only before the first claim.
   const startedAt = task.startedAt ?? new Date(0);
   return { ...task, startedAt, beatAt: task.beatAt ?? startedAt };
 }
 
-export function waitingTask(task: Omit<WaitingTask, 'error'> & Pick<Task, 'errorClass' | 'errorMessage'>): WaitingTask {
+export function waitingTaskOf(
+  task: Omit<WaitingTask, 'error'> & Pick<Task, 'errorClass' | 'errorMessage'>,
+): WaitingTask {
   const { errorClass, errorMessage } = task;
   return { ...task, error: errorClass === null ? null : { class: errorClass, message: errorMessage ?? '' } };
 }
 
-/** Columns as JSON carries them, named and typed as Prisma's models are; Postgres' `infinity` stays that word. */
+/** Turns columns in JSON into fields with the names and types of Prisma's models. Postgres' `infinity` stays that
+ *  word. */
 export function fieldsOf<Fields>(columns: Columns): Fields {
   const entries = Object.entries(columns).map(([column, value]) => {
     const name = column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

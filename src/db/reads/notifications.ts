@@ -5,27 +5,27 @@ import { Parameters } from '../postgres/parameters.js';
 export interface DeliveryState {
   channel: string;
   tries: number;
-  /** When it is tried next; meaningless once it is delivered or given up. */
+  /** When the delivery is tried next. It has no meaning after the delivery is made or given up. */
   dueAt: Date;
   deliveredAt: Date | null;
   failedAt: Date | null;
   lastError: string | null;
 }
 
-/** An event and what became of it. */
+/** An event and its deliveries. */
 export interface Notification extends Notice {
   deliveries: DeliveryState[];
 }
 
 export interface NotificationPage {
-  /** Only those of which a delivery was given up. */
+  /** Only notifications of which a delivery was given up. */
   failed?: boolean | undefined;
-  /** Where the page before ended. */
+  /** The last notification of the page before. */
   before: { at: Date; id: string } | null;
   limit: number;
 }
 
-/** The newest first; those of one moment by id. */
+/** Lists the newest first; notifications of one moment are ordered by id. */
 export async function listNotifications(
   pool: pg.Pool,
   { failed, before, limit }: NotificationPage,
@@ -46,7 +46,7 @@ export async function listNotifications(
   return rows.map((row) => ({ ...row, deliveries: (row.deliveries ?? []).map(stateOf) }));
 }
 
-/** As JSON carries it. */
+/** A row of `deliveries` in JSON. */
 interface DeliveryRow {
   channel: string;
   tries: number;

@@ -1,14 +1,14 @@
 import { isAwaits, isDoes } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import type { Throughput } from '../../core/queue-estimate.js';
 import type { Sql } from '../../ports/sql.js';
+import { literalOf } from '../spine/owner-room.js';
 
 export interface Queued {
   id: string;
   owner: string;
   state: string;
-  skillName: string;
   priority: number;
   createdAt: Date;
   isPaused: boolean;
@@ -18,12 +18,14 @@ export interface Queued {
   total: number;
 }
 
-/** Places are counted up to this one: nobody waits otherwise behind the ten thousandth than behind the next. */
+/** Places are counted up to this place: nobody waits otherwise behind the ten thousandth item than behind the next
+ *  item. */
 export const QUEUE_CAP = 10_000;
 
-/** What waits for a worker or is at one; what waits for a person, or is parked, does not stand in line. The pipeline is written out,
- *  for the index that holds the queue in its order holds its items alone. */
-const STANDS = `pipeline = 'submission' AND ended_at IS NULL AND parked_at IS NULL AND state = ANY ($1)`;
+/** An item stands in line while it waits for a worker or is at one; an item that waits for a person, or is parked, does not. */
+function queueCondition(pipeline: Pipeline): string {
+  return `pipeline = ${literalOf(pipeline)} AND ended_at IS NULL AND parked_at IS NULL AND state = ANY ($1)`;
+}
 
 /** The first of the queue, in the order in which they are started; of an owner, the first of theirs, at the place they have in it.
  *  Those behind the last place that is counted are left out. */
@@ -34,13 +36,12 @@ export async function listQueued(
 ): Promise<Queued[]> {
   const { rows } = await sql.query<Queued>(
     `WITH front AS MATERIALIZED (
-       SELECT id, owner, state, priority, created_at, paused_until FROM items WHERE ${STANDS} ORDER BY priority DESC, id LIMIT $2
+       SELECT id, owner, state, priority, created_at, paused_until FROM items WHERE ${queueCondition(pipeline)} ORDER BY priority DESC, id LIMIT $2
      ), queue AS (
        SELECT *, (row_number() OVER (ORDER BY priority DESC, id))::int AS position, (count(*) OVER ())::int AS total FROM front
      ), shown AS (SELECT * FROM queue WHERE $3::text IS NULL OR owner = $3 ORDER BY position LIMIT $4)
-     SELECT q.id, q.owner, q.state, q.priority, q.created_at AS "createdAt", q.position, q.total, s.skill_name AS "skillName",
-       COALESCE(q.paused_until > now(), false) AS "isPaused"
-     FROM shown q JOIN submissions s ON s.id = q.id ORDER BY q.position`,
+     SELECT id, owner, state, priority, created_at AS "createdAt", position, total, COALESCE(paused_until > now(), false) AS "isPaused"
+     FROM shown ORDER BY position`,
     [automaticStates(pipeline), QUEUE_CAP, owner, limit],
   );
   return rows;
@@ -49,10 +50,10 @@ export async function listQueued(
 /** From 1; one behind the last that is counted: there or later. Null: it stands in no line. */
 export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Promise<number | null> {
   const before = (which: string): string =>
-    `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${STANDS} AND ${which} LIMIT $2) before)`;
+    `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${queueCondition(pipeline)} AND ${which} LIMIT $2) before)`;
   const { rows } = await sql.query<{ position: number }>(
     `SELECT LEAST($2, ${before('priority > i.priority')} + ${before('priority = i.priority AND id < i.id')})::int + 1 AS position
-     FROM (SELECT id, priority FROM items WHERE ${STANDS} AND id = $3) i`,
+     FROM (SELECT id, priority FROM items WHERE ${queueCondition(pipeline)} AND id = $3) i`,
     [automaticStates(pipeline), QUEUE_CAP, id],
   );
   return rows[0]?.position ?? null;
@@ -61,8 +62,8 @@ export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Pr
 /** The latest that are looked at: enough for a median, few enough for a request. */
 const SAMPLE = 100;
 
-/** Whose automatic work ended lately: they have ended, or wait for a person. Steps overlap, of one submission after the other and
- *  of several at once; each adds to the busy time what none before it has covered. */
+/** Looks at the items whose automatic work ended lately: they have ended, or wait for a person. Steps overlap, of one item after the
+ *  other and of several at once; each adds to the busy time what no step before it has covered. */
 export async function readThroughput(sql: Sql, pipeline: Pipeline): Promise<Throughput> {
   const { rows } = await sql.query<ThroughputRow>(
     `WITH latest AS MATERIALIZED (
@@ -89,7 +90,7 @@ export async function readThroughput(sql: Sql, pipeline: Pipeline): Promise<Thro
        (SELECT until FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()) AS "pausedUntil",
        (SELECT max(next_pass_at) FROM breakers WHERE pipeline = $1 AND state <> 'closed') AS "nextPassAt",
        (SELECT count(*)::int FROM workers WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND died_at IS NULL
-          AND seen_at > now() - ${String(WORKER_SILENT_SECONDS)} * interval '1 second' AND $1 = ANY (pipelines)) AS workers
+          AND seen_at > now() - ${WORKER_SILENT_SECONDS} * interval '1 second' AND $1 = ANY (pipelines)) AS workers
      FROM each`,
     [pipeline.name, SAMPLE, awaitingStates(pipeline)],
   );
@@ -106,7 +107,7 @@ interface ThroughputRow extends Omit<Throughput, 'breaker'> {
 /** How many stand in the queue, as far as it is counted. */
 export async function countQueued(sql: Sql, pipeline: Pipeline): Promise<number> {
   const { rows } = await sql.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM (SELECT 1 FROM items WHERE ${STANDS} LIMIT $2) queue`,
+    `SELECT count(*)::int AS count FROM (SELECT 1 FROM items WHERE ${queueCondition(pipeline)} LIMIT $2) queue`,
     [automaticStates(pipeline), QUEUE_CAP],
   );
   return rows[0]?.count ?? 0;
@@ -116,16 +117,16 @@ export interface OpenBreaker {
   class: string;
   state: 'open' | 'releasing';
   nextPassAt: Date;
-  /** Submissions that wait for a stage it holds, as far as they are counted. */
+  /** Items that wait for a stage that the breaker holds, as far as they are counted. */
   waiting: number;
 }
 
-/** What holds submissions back; while nothing does, nothing is counted. */
+/** The breakers that hold items back; while none does, nothing is counted. */
 export async function listHolding(sql: Sql, pipeline: Pipeline): Promise<OpenBreaker[]> {
   const { rows } = await sql.query<OpenBreaker>(
     `SELECT b.class, b.state, b.next_pass_at AS "nextPassAt", (
        SELECT count(*)::int FROM (
-         SELECT 1 FROM items i WHERE ${STANDS} AND EXISTS (
+         SELECT 1 FROM items i WHERE ${queueCondition(pipeline)} AND EXISTS (
            SELECT 1 FROM tasks t
            WHERE t.item_id = i.id AND t.visit = i.visit AND t.status = 'waiting' AND t.stage = ANY (b.stages))
          LIMIT $2) held) AS waiting
@@ -144,7 +145,7 @@ export interface Shelf {
 /** More are counted as this many: nobody looks through a longer shelf. */
 export const SHELF_CAP = 10_000;
 
-/** What recovery has given up: parked, poison or exhausted. Verdicts are no failures. */
+/** The items that recovery has given up: parked, poison or exhausted. Verdicts are no failures. */
 export async function countShelf(sql: Sql, pipeline: Pipeline): Promise<Shelf> {
   const { rows } = await sql.query<Shelf>(
     `SELECT
@@ -156,7 +157,7 @@ export async function countShelf(sql: Sql, pipeline: Pipeline): Promise<Shelf> {
   return rows[0] ?? { parked: 0, poison: 0, exhausted: 0 };
 }
 
-/** Said twice, so that the planner sees that the index of those holds it. */
+/** The condition repeats the index predicate, because the planner does not infer it. */
 function endedBy(reason: 'POISON' | 'STUCK_EXHAUSTED'): string {
   return `(SELECT count(*)::int FROM (
     SELECT 1 FROM items WHERE pipeline = $1 AND end_reason = '${reason}'

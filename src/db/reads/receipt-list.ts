@@ -6,7 +6,7 @@ export interface ReceiptFilter {
   pipeline?: string | undefined;
   reason?: string | undefined;
   result?: string | undefined;
-  /** Seen at this time or later. */
+  /** The item was seen to stand still at this time or later. */
   since?: Date | undefined;
 }
 
@@ -16,7 +16,8 @@ const COLUMNS = `id::text AS id, item_id AS "itemId", pipeline, state, visit, ep
   last_sign_at AS "lastSignAt", seen_at AS "seenAt", acted_at AS "actedAt", moving_at AS "movingAt",
   stages_again AS "stagesAgain", actor, actor_type AS "actorType", result`;
 
-/** The newest first, by the number that an id is and not by its text; `before` is the id of the last one that was read. */
+/** Lists the newest first, by the numeric id and not its text. `before` is the id of the last receipt of the page
+ *  before. */
 export async function listReceipts(
   pool: pg.Pool,
   filter: ReceiptFilter,
@@ -45,10 +46,10 @@ export async function countReceipts(pool: pg.Pool, filter: ReceiptFilter, cap: n
 }
 
 export interface RecoveryTimes {
-  /** Null: of all reasons together. */
+  /** Null: all reasons together. */
   reason: string | null;
   count: number;
-  /** Those that are known to be moving again. */
+  /** Receipts whose item is known to move again. */
   moving: number;
   detectMedianMs: number | null;
   detectP95Ms: number | null;
@@ -56,8 +57,8 @@ export interface RecoveryTimes {
   restartP95Ms: number | null;
 }
 
-/** How long it took to see that an item stood still, and to get it moving. What never moved has no time to restart, and
- *  counts as none: not as zero. */
+/** How long it took to see that items stood still, and to get them moving. An item that never moved again has no
+ *  restart time; it is left out and does not count as zero. */
 export async function summarizeReceipts(pool: pg.Pool, filter: ReceiptFilter): Promise<RecoveryTimes[]> {
   const p = new Parameters();
   const { rows } = await pool.query<RecoveryTimes>(

@@ -49,8 +49,8 @@ function stagesToWaitFor(pipelines: Pipelines): object[] {
 const UNITS = `FROM tasks u WHERE u.item_id = i.id AND u.visit = i.visit AND u.stage = s.stage AND u.unit <> ''
   AND u.status = ANY (ARRAY['waiting', 'running'])`;
 
-/** An item waits for the first stage of its state that has not ended, unless somebody runs it. What a person holds back,
- *  paused or parked, waits for nobody. */
+/** An item waits for the first stage of its state that has not ended, unless a worker runs that stage. An item that a
+ *  person has paused or parked waits for no worker. */
 const QUEUED = `
   WITH stages AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS s (pipeline text, state text, stage text, place int, fans boolean)
@@ -90,7 +90,8 @@ const PARKED = `
   LEFT JOIN items i ON i.pipeline = known.name AND i.ended_at IS NULL AND i.parked_at IS NOT NULL
   GROUP BY known.name`;
 
-/** Sweeps in a row that found nothing share one row, whose start is the first one's: what the last took is in its phases. */
+/** Sweeps in a row that found nothing share one row. The row starts with the first of these sweeps, so the time that
+ *  the last sweep took is read from its phases. */
 const SWEEPS = `
   SELECT wanted.pipeline, extract(epoch FROM clock_timestamp() - latest.ended_at)::float8 AS "ageSeconds",
     (SELECT COALESCE(sum(ms::float8), 0) / 1000 FROM jsonb_each_text(latest.phases) AS phase (name, ms)) AS "durationSeconds",

@@ -1,8 +1,9 @@
-import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import type { Prisma } from '../postgres/prisma.js';
 import { HELD_LOCKS } from '../recovery/workers.js';
 
-/** present: it was seen just now; silent: it was not, and nobody saw it die; it may be frozen, cut off or gone. */
+/** present: the worker was seen just now. silent: it was not, and no watcher saw it die; it may be frozen, cut off or
+ *  gone. */
 export const WORKER_STATES = ['present', 'silent', 'stopped', 'died'] as const;
 
 export interface ListedWorker {
@@ -15,17 +16,17 @@ export interface ListedWorker {
   startedAt: Date;
   seenAt: Date;
   stoppedAt: Date | null;
-  /** When it was seen to be gone. */
+  /** When a watcher saw that it was gone. */
   diedAt: Date | null;
   state: (typeof WORKER_STATES)[number];
   holdsLock: boolean;
   runningTasks: number;
 }
 
-/** Those that ended longer ago than this are history. */
+/** A worker that was last seen longer ago is not listed, unless it holds its lock. */
 const LISTED_HOURS = 24;
 
-/** More than anybody runs; the latest first. */
+/** More workers than anybody runs. */
 const LIMIT = 500;
 
 export async function listWorkers(prisma: Prisma): Promise<ListedWorker[]> {
@@ -37,10 +38,10 @@ const WORKERS = `
   SELECT id, name, host, pid, build, pipelines, started_at AS "startedAt", seen_at AS "seenAt", stopped_at AS "stoppedAt",
     seen_gone_at AS "diedAt",
     CASE WHEN stopped_at IS NOT NULL THEN 'stopped' WHEN seen_gone_at IS NOT NULL THEN 'died'
-      WHEN seen_at > now() - interval '${String(WORKER_SILENT_SECONDS)} seconds' THEN 'present' ELSE 'silent' END AS state,
+      WHEN seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds' THEN 'present' ELSE 'silent' END AS state,
     held.key IS NOT NULL AS "holdsLock",
     (SELECT count(*)::int FROM tasks t JOIN items i ON i.id = t.item_id AND i.visit = t.visit AND i.ended_at IS NULL
      WHERE t.worker = w.id AND t.status = 'running') AS "runningTasks"
   FROM workers w LEFT JOIN held ON held.key = w.lock_key
-  WHERE seen_at > now() - interval '${String(LISTED_HOURS)} hours' OR held.key IS NOT NULL
-  ORDER BY started_at DESC, id LIMIT ${String(LIMIT)}`;
+  WHERE seen_at > now() - interval '${LISTED_HOURS} hours' OR held.key IS NOT NULL
+  ORDER BY started_at DESC, id LIMIT ${LIMIT}`;

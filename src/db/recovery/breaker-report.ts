@@ -11,9 +11,8 @@ import { findStage } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { msOf } from '../../core/span.js';
 import type { Sql } from '../../ports/sql.js';
-import type { Claimed, Pass } from '../spine/attempt.js';
+import type { Claimed, Ending, Pass } from '../spine/attempt.js';
 import { closeBreaker, countWaiting, findHolding, lockBreaker, openBreaker, writeBreaker } from './breaker.js';
-import type { Ending } from '../spine/commit-plan.js';
 import type { ItemError } from '../spine/transition.js';
 
 /** Whether an ending has anything to say to a breaker. Most have not, and their commit stays one statement. */

@@ -1,4 +1,4 @@
-import { type Breaker, type BreakerSettings, type Change, openedBreaker } from '../../core/breaker.js';
+import { type Breaker, type BreakerSettings, type Change, openingChange } from '../../core/breaker.js';
 import type { ErrorClass } from '../../core/error-class.js';
 import { findStage } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
@@ -27,8 +27,8 @@ export async function findHolding(sql: Sql, pipeline: string, stage: string): Pr
   return rows;
 }
 
-/** Locked until the end of the transaction, so that of many who see a free place one takes it. The item and its task are
- *  locked before, and nothing after. */
+/** Locks the breaker until the end of the transaction, so that only one of many claims takes a free place. The item and
+ *  its task are locked before it, and no row after it. */
 export async function lockBreaker(transaction: Sql, pipeline: string, errorClass: string): Promise<BreakerRow | null> {
   const { rows } = await transaction.query<BreakerRow>(
     `SELECT ${COLUMNS} FROM breakers WHERE pipeline = $1 AND class = $2 AND state <> 'closed' FOR UPDATE`,
@@ -37,7 +37,7 @@ export async function lockBreaker(transaction: Sql, pipeline: string, errorClass
   return rows[0] ?? null;
 }
 
-/** Writes what a locked breaker becomes. `waiting` is counted only now and then: many may wait. */
+/** Writes the change of a locked breaker. `waiting` is counted only now and then, because many items may wait. */
 export async function writeBreaker(
   transaction: Sql,
   { pipeline, class: errorClass }: Pick<BreakerRow, 'pipeline' | 'class'>,
@@ -59,7 +59,7 @@ function valuesOf({ state, probing, probeEveryMs, perSecond, successes, round }:
 
 /** Live items in the states that do these stages. */
 export async function countWaiting(sql: Sql, pipeline: Pipeline, stages: readonly string[]): Promise<number> {
-  // The table may have lost a stage since.
+  // The table may have lost a stage since the breaker opened.
   const states = stages.flatMap((stage) => findStage(pipeline, stage)?.state ?? []);
   const { rows } = await sql.query<{ count: number }>(
     'SELECT count(*)::int AS count FROM items WHERE pipeline = $1 AND state = ANY ($2) AND ended_at IS NULL',
@@ -74,7 +74,7 @@ export interface Storm {
   reason: string;
 }
 
-/** Opens a breaker, or makes one that is open hold another stage too. The row in `holds` is what claims see first. */
+/** Opens a breaker, or makes an open breaker hold another stage too. Claims look at its row in `holds` first. */
 export async function openBreaker(
   transaction: Sql,
   pipeline: Pipeline,
@@ -82,7 +82,7 @@ export async function openBreaker(
   storm: Storm,
 ): Promise<void> {
   const { class: errorClass, stage, reason } = storm;
-  const change = openedBreaker(settings, 1);
+  const change = openingChange(settings, 1);
   const waiting = await countWaiting(transaction, pipeline, [stage]);
   const { rows } = await transaction.query<{ openedAt: Date; stages: string[] }>(
     `INSERT INTO breakers AS b (pipeline, class, state, probing, probe_every_ms, per_second, successes, round,
@@ -106,7 +106,7 @@ export async function openBreaker(
     [pipeline.name, errorClass, reason],
   );
   await raiseEvent(transaction, {
-    // Another stage that an open breaker takes in is news of its own.
+    // Each further stage that an open breaker holds is an event of its own.
     id: `${eventId('breaker_opened', { pipeline: pipeline.name, class: errorClass, openedAt: opened.openedAt })}:${stage}`,
     kind: 'breaker_opened',
     pipeline: pipeline.name,
@@ -115,8 +115,8 @@ export async function openBreaker(
   });
 }
 
-/** Lets go of a locked breaker. Its row stays, closed: what failed before is not counted again. What waits comes by itself,
- *  spread over time; `wakeFrom` has all of it woken, from the item of this id on. */
+/** Closes a locked breaker. Its row stays, so that earlier failures are not counted again. Waiting items come back by
+ *  themselves, spread over time; with `wakeFrom` all of them are woken, beginning with the item of this id. */
 export async function closeBreaker(
   transaction: Sql,
   breaker: BreakerRow,

@@ -2,28 +2,11 @@ import type pg from 'pg';
 import { isQuiet } from '../../core/breaker.js';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import { type BreakerRow, closeBreaker, lockBreaker } from './breaker.js';
 import { inTransaction } from '../postgres/client.js';
-import type { Breaker as BreakerRecord } from '../generated/client.js';
 import { recordOperatorAction } from '../spine/operator-actions.js';
 import { FIRST_ID } from '../spine/pipeline-pause.js';
-import type { Prisma } from '../postgres/prisma.js';
 import type { Actor } from '../spine/transition.js';
-
-export type { BreakerRecord };
-
-/** Every breaker there ever was; closed ones show when it was last open. */
-export async function listBreakers(prisma: Prisma): Promise<BreakerRecord[]> {
-  return prisma.breaker.findMany({ orderBy: [{ pipeline: 'asc' }, { class: 'asc' }] });
-}
-
-/** Those that hold something back. */
-export async function listOpenBreakers(prisma: Prisma): Promise<BreakerRecord[]> {
-  return prisma.breaker.findMany({
-    where: { state: { not: 'closed' } },
-    orderBy: [{ pipeline: 'asc' }, { class: 'asc' }],
-  });
-}
+import { type BreakerRow, closeBreaker, lockBreaker } from './breaker.js';
 
 export interface CloseRequest {
   pipeline: string;
@@ -32,7 +15,7 @@ export interface CloseRequest {
   reason: string;
 }
 
-/** Closes a breaker by hand and wakes what waits for it. */
+/** Closes a breaker because an operator asks for it, and wakes the items that wait for it. */
 export async function closeByHand(pool: pg.Pool, asked: CloseRequest): Promise<void> {
   await inTransaction(pool, async (transaction) => {
     const breaker = await lockBreaker(transaction, asked.pipeline, asked.class);
@@ -50,8 +33,8 @@ export async function closeByHand(pool: pg.Pool, asked: CloseRequest): Promise<v
   });
 }
 
-/** Closes those that nobody waits for any more: the last items may have been too few to bring it to its full pace. Returns
- *  what was closed. */
+/** Closes the breakers that no item waits for any more: the last items may have been too few to bring a breaker to its
+ *  full pace. Returns the closed breakers. */
 export async function closeQuiet(
   pool: pg.Pool,
   pipelines: Readonly<Record<string, Pipeline>>,

@@ -5,11 +5,11 @@ import { storableText } from '../postgres/parameters.js';
 
 const NOTICE = `id, kind, sentence, pipeline, item_id AS "itemId", owner, mail_to AS "mailTo", payload, created_at AS at`;
 
-/** Where a notice goes. */
+/** The channels that a notice goes to. */
 export type Route = (notice: Notice) => readonly ChannelName[];
 
-/** Gives the oldest events that have none their deliveries; returns how many events. Once: the rows are locked until
- *  they say that it is done, and whoever else looks meanwhile skips them. */
+/** Creates the deliveries of the oldest events that have none, and returns the number of events. Each event is routed
+ *  once, because its row is locked until it is marked as routed, and other couriers skip locked rows. */
 export async function routeEvents(pool: pg.Pool, route: Route, limit: number): Promise<number> {
   return inTransaction(pool, async (sql) => {
     const { rows: notices } = await sql.query<Notice>(
@@ -27,8 +27,8 @@ export async function routeEvents(pool: pg.Pool, route: Route, limit: number): P
   });
 }
 
-/** Gives up what waits for a channel that has not been there for a day: nobody would ever take it. A day, so that processes with
- *  older and newer settings may run side by side. */
+/** Gives up deliveries that have waited for a day for a channel that this process does not have: no courier would ever
+ *  take them. It waits a day, so that processes with older and newer settings may run side by side. */
 export async function dropUnconfigured(pool: pg.Pool, channels: readonly ChannelName[]): Promise<number> {
   const { rowCount } = await pool.query(
     `UPDATE deliveries SET failed_at = now(), last_error = 'this channel is no longer configured'
@@ -40,7 +40,7 @@ export async function dropUnconfigured(pool: pg.Pool, channels: readonly Channel
 
 export interface TakenDelivery {
   channel: ChannelName;
-  /** How often it was taken, counting this time. */
+  /** How often the delivery was taken, counting this time. */
   tries: number;
   notice: Notice;
 }
@@ -48,12 +48,12 @@ export interface TakenDelivery {
 export interface Take {
   channel: ChannelName;
   limit: number;
-  /** For this long nobody else takes them. */
+  /** For this long no other courier takes them. */
   leaseMs: number;
 }
 
-/** Takes a channel's due deliveries, the oldest first. Pushing `due_at` on in the same statement is what lets any number of
- *  couriers run, and what brings a delivery back whose courier died. */
+/** Takes a channel's due deliveries, the oldest first. The same statement moves `due_at` on. So any number of couriers
+ *  may run, and a delivery whose courier died comes back. */
 export async function takeDueDeliveries(pool: pg.Pool, { channel, limit, leaseMs }: Take): Promise<TakenDelivery[]> {
   const { rows } = await pool.query<Notice & { tries: number }>(
     `WITH due AS (
@@ -72,7 +72,7 @@ export async function takeDueDeliveries(pool: pg.Pool, { channel, limit, leaseMs
 
 type Key = Pick<TakenDelivery, 'channel' | 'notice'>;
 
-/** Delivered is delivered, whoever has taken it since. */
+/** Marks the delivery, even if another courier has taken it since: the receiver has the notice. */
 export async function markDelivered(pool: pg.Pool, { channel, notice }: Key): Promise<void> {
   await pool.query(
     `UPDATE deliveries SET delivered_at = now(), failed_at = NULL, last_error = NULL
@@ -81,7 +81,8 @@ export async function markDelivered(pool: pg.Pool, { channel, notice }: Key): Pr
   );
 }
 
-/** It failed, and is due again after the wait; null, it is given up. Only for the one who took it last. */
+/** Records the failure. The delivery is due again after the wait; null: it is given up. Only the courier that took it
+ *  last may do this. */
 export async function markFailed(
   pool: pg.Pool,
   { channel, notice, tries }: TakenDelivery,

@@ -1,7 +1,7 @@
 import type { Sql } from '../../ports/sql.js';
 
-/** Adds hours that are older than they are kept for to their day and deletes them, in one statement: an hour is in one of the
- *  two tables and never in both. Returns how many hours that were. */
+/** Adds hours that are past their retention to their day and deletes them, in one statement, so that an hour is never
+ *  in both tables. Returns the number of hours. */
 export async function foldHourlyMetrics(sql: Sql, keptMs: number, rows: number): Promise<number> {
   const { rows: folded } = await sql.query<{ count: number }>(
     `WITH old AS (

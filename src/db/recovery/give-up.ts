@@ -3,32 +3,32 @@ import { exhaustedState, exhaustedTrigger } from '../../core/machine.js';
 import {
   assertAsSeen,
   assertLive,
-  change,
+  changeItem,
   type Changed,
   type FindPipeline,
   type Request,
-  type Seen,
+  type SeenItem,
 } from '../spine/control.js';
-import { raiseExhausted } from '../exhausted-event.js';
-import { raiseEvent } from './outbox.js';
+import { raiseEvent, raiseExhausted } from './outbox.js';
 import { type Cause, writeReceipt } from './receipts.js';
 
-/** What recovery does when it can do no more. Each is one transaction, by compare-and-set on what was seen: the move, the
- *  receipt and what somebody is told of are there together or not at all. */
-export type GivingUp = Request & Required<Pick<Seen, 'seen' | 'seenVersion'>> & { cause: Cause };
+/** The last actions of recovery. Each is one transaction that compares the item with what was seen before it writes:
+ *  the move, the receipt and the event are there together or not at all. */
+export type GivingUp = Request & Required<Pick<SeenItem, 'seen' | 'seenVersion'>> & { cause: Cause };
 
-/** The word an owner sees where an item ended because nothing got it moving again. */
+/** The end reason that an owner sees when the item's rescues are spent. */
 const STUCK_EXHAUSTED = 'STUCK_EXHAUSTED';
 
-/** The last error decides where it goes and is kept: an outage of the judge is not a verdict. */
+/** The class of the last error decides where the item goes, and the error is kept: an outage of a service is no result
+ *  of a stage. */
 export async function exhaustItem(pool: pg.Pool, find: FindPipeline, request: GivingUp): Promise<Changed> {
-  return change(pool, find, request, async (pipeline, item, transaction) => {
+  return changeItem(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'given up');
     assertAsSeen(item, request);
     const { cause, actor } = request;
     await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'exhausted' });
     const to = exhaustedState(pipeline, item.state, item.errorClass);
-    const sentence = `It was given up after ${String(item.rescues)} rescues and is in ${to} now. ${cause.sentence}`;
+    const sentence = `It was given up after ${item.rescues} rescues and is in ${to} now. ${cause.sentence}`;
     await raiseExhausted(transaction, item, { reason: STUCK_EXHAUSTED, sentence });
     return {
       from: item.state,
@@ -42,19 +42,20 @@ export async function exhaustItem(pool: pg.Pool, find: FindPipeline, request: Gi
   });
 }
 
-/** Too old to be driven on unasked: it stays where it is until a person retries or cancels it. */
+/** Parks an item that is too old to be driven on unasked. It stays in its state until a person retries or cancels
+ *  it. */
 export async function parkItem(
   pool: pg.Pool,
   find: FindPipeline,
   request: GivingUp & { why: string },
 ): Promise<Changed> {
-  return change(pool, find, request, async (pipeline, item, transaction) => {
+  return changeItem(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'parked');
     assertAsSeen(item, request);
     const { cause, actor, why } = request;
     await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'parked' });
     await raiseEvent(transaction, {
-      id: `item_parked:${item.id}:${String(item.epoch)}`,
+      id: `item_parked:${item.id}:${item.epoch}`,
       kind: 'item_parked',
       pipeline: item.pipeline,
       itemId: item.id,

@@ -4,7 +4,7 @@ import { openSession, type Session } from '../postgres/session.js';
 import { lockWorker, registerWorker, retireWorker, type WorkerProcess } from './workers.js';
 
 export interface PresenceOptions {
-  /** Direct: a pooler would hand the session, and the lock with it, to somebody else. */
+  /** Past any connection pooler, which would hand the session, and the lock with it, to another client. */
   url: string;
   pool: pg.Pool;
   worker: WorkerProcess;
@@ -13,19 +13,19 @@ export interface PresenceOptions {
 }
 
 export interface Presence {
-  /** Signs off. The registry is told before the lock goes, so that nobody takes its end for a death. */
+  /** Signs the worker off. The registry is told before the lock goes, so that no watcher takes the worker for dead. */
   retire(): Promise<void>;
 }
 
-/** A link that is half open says nothing by itself; within this and the session's own limit it is found out. */
+/** A half-open link does not report itself. A query this often finds it, within the answer limit of the session. */
 const CHECK_EVERY_MS = 2_000;
 
-/** The first try comes at once, or a watcher would take the worker for dead; then slower, so that many workers don't storm a
- *  server that comes up. */
+/** The first try comes at once, or a watcher would take the worker for dead. Further tries come more slowly, so that
+ *  many workers do not storm a server that is starting. */
 const RETRY_MS = { first: 50, most: 2_000 };
 
-/** Registers the worker and holds its lock for as long as this process lives. A connection that breaks is replaced, for ever;
- *  nothing else stops for it. Rejects only when the first one can't be made. */
+/** Registers the worker and holds its lock for as long as this process lives. A broken connection is replaced without
+ *  end, and the worker goes on meanwhile. Rejects only when the first connection can't be made. */
 export async function holdPresence(options: PresenceOptions): Promise<Presence> {
   const retiring = new AbortController();
   let session: Session | null = await takeLock(options);
@@ -55,7 +55,7 @@ export async function holdPresence(options: PresenceOptions): Promise<Presence> 
   };
 }
 
-/** Lock first, row after: from the first moment it is in the registry, its lock can be seen. */
+/** Takes the lock before it writes the row, so that a registered worker's lock can be seen from the first moment. */
 async function takeLock({ url, worker }: PresenceOptions): Promise<Session> {
   const session = await openSession({ url, name: `${worker.name} presence` });
   try {
@@ -68,7 +68,7 @@ async function takeLock({ url, worker }: PresenceOptions): Promise<Session> {
   }
 }
 
-/** Null: it retires before the database is back. */
+/** Null: the worker retires before the database is back. */
 async function takeLockAgain(options: PresenceOptions, retiring: AbortSignal): Promise<Session | null> {
   for (let waitMs = RETRY_MS.first; !retiring.aborted; waitMs = Math.min(2 * waitMs, RETRY_MS.most)) {
     const session = await takeLock(options).catch(() => null);
@@ -78,7 +78,7 @@ async function takeLockAgain(options: PresenceOptions, retiring: AbortSignal): P
   return null;
 }
 
-/** Why the connection is gone; null: it retires. */
+/** Waits until the connection is gone and returns why; null: the worker retires. */
 async function untilLost(session: Session, retiring: AbortSignal): Promise<Error | null> {
   const over = AbortSignal.any([retiring, session.lost]);
   while (!over.aborted) {

@@ -3,20 +3,20 @@ import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { RunInput } from '../../core/run.js';
 import type { Sql } from '../../ports/sql.js';
-import { assertAsSeen, change, type Request, type Seen } from '../spine/control.js';
+import { assertAsSeen, changeItem, type Request, type SeenItem } from '../spine/control.js';
 import type { ItemRow } from '../spine/item-row.js';
 import { firstStepOf } from '../spine/items.js';
 import { type Cause, writeReceipt } from './receipts.js';
 
-/** Writes the receipt of a run that Temporal never had, or lost before anybody took it up, and says how it is started. Called
- *  before it is: the claim that is granted completes the receipt, and may come at once. */
+/** Writes the receipt of a run that Temporal never had, or lost before a worker took it up. Returns the input to start
+ *  the run with. Call it before the start, because the first claim completes the receipt and may come at once. */
 export async function recordLostStart(
   pool: pg.Pool,
   pipeline: Pipeline,
-  request: Request & Seen & { cause: Cause },
+  request: Request & SeenItem & { cause: Cause },
 ): Promise<RunInput> {
   const { cause, actor } = request;
-  const seen = await change(
+  const seen = await changeItem(
     pool,
     () => pipeline,
     request,
@@ -26,7 +26,7 @@ export async function recordLostStart(
       if (await wasAcceptedSince(transaction, item, cause)) {
         throw new AppError('state_conflict', `item ${item.id} has been started since`);
       }
-      // A rescue whose run is lost, or one that was lost before, is one recovery: it has its receipt.
+      // A rescue whose run was lost already has a receipt. Starting the run again does not write a second one.
       if (await isReceiptOpen(transaction, item)) return null;
       await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'waiting' });
       const step = firstStepOf(pipeline, item);
@@ -37,7 +37,7 @@ export async function recordLostStart(
   return { pipeline: pipeline.name, itemId: seen.itemId, epoch: seen.epoch, step: firstStepOf(pipeline, seen) };
 }
 
-/** The dispatcher may have started it after the sweep looked: then nothing was lost. */
+/** Whether the dispatcher started the run after the sweep looked. Then no start was lost. */
 async function wasAcceptedSince(transaction: Sql, { id }: ItemRow, { seenAt }: Cause): Promise<boolean> {
   const { rows } = await transaction.query('SELECT 1 FROM items WHERE id = $1 AND accepted_at >= $2', [id, seenAt]);
   return rows.length > 0;
@@ -51,7 +51,8 @@ async function isReceiptOpen(transaction: Sql, { id, epoch }: ItemRow): Promise<
   return rows.length > 0;
 }
 
-/** A first run's claims are not looked up in the receipts; this one's first is. */
+/** Marks the first task, so that its claim looks for an open receipt. The claims of a first run do not look
+ *  otherwise. */
 async function markRecovering(transaction: Sql, { id, visit }: ItemRow, stage: string): Promise<void> {
   await transaction.query(
     `INSERT INTO tasks (item_id, visit, stage, recovering) VALUES ($1, $2, $3, true)

@@ -1,8 +1,9 @@
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
 import { storableJson, storableText } from '../postgres/parameters.js';
+import type { ItemRow } from '../spine/item-row.js';
 
-/** What somebody is told of. */
+/** The kinds of events that owners and operators are told of. */
 export type EventKind =
   | 'item_ended'
   | 'item_exhausted'
@@ -17,18 +18,18 @@ export type EventKind =
   | 'run_without_item';
 
 export interface OutboxEvent {
-  /** Names the occasion: raised twice, it is one event. */
+  /** Names the occasion. Raised twice under one id, it is one event. */
   id: string;
   kind: EventKind;
   sentence: string;
   pipeline?: string;
   itemId?: string;
-  /** Set where the owner is told; without it, operators are. */
+  /** The owner who is told; without it, operators are told. */
   owner?: string;
   payload?: JsonObject;
 }
 
-/** Stores the event with what it tells of: call it in the transaction that makes it true. False: it was raised before. */
+/** Stores the event. Call it in the transaction that makes the event true. False: it was raised before. */
 export async function raiseEvent(sql: Sql, event: OutboxEvent): Promise<boolean> {
   const { rowCount } = await sql.query(
     `INSERT INTO outbox (id, kind, pipeline, item_id, owner, sentence, payload) VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb)
@@ -44,4 +45,21 @@ export async function raiseEvent(sql: Sql, event: OutboxEvent): Promise<boolean>
     ],
   );
   return rowCount === 1;
+}
+
+/** Tells the owner, once for each run, that recovery has given the item up. */
+export async function raiseExhausted(
+  transaction: Sql,
+  item: ItemRow,
+  why: { reason: string; sentence: string },
+): Promise<void> {
+  await raiseEvent(transaction, {
+    id: `item_exhausted:${item.id}:${item.epoch}`,
+    kind: 'item_exhausted',
+    pipeline: item.pipeline,
+    itemId: item.id,
+    owner: item.owner,
+    sentence: why.sentence,
+    payload: { state: item.state, reason: why.reason, rescues: item.rescues, errorClass: item.errorClass },
+  });
 }

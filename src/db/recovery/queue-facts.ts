@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import type { Facts } from '../../core/diagnosis.js';
-import { livingPollers } from '../../core/living-pollers.js';
-import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { countLivingPollers } from '../../core/living-pollers.js';
+import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import type { QueueStatus } from '../../ports/engine.js';
 
-/** What a diagnosis wants to know of the queue that an item waits in. */
+/** The facts of a diagnosis about the task queue that an item waits in. */
 export async function queueFactsOf(
   pool: pg.Pool,
   { pollers, backlog }: QueueStatus,
@@ -13,17 +13,17 @@ export async function queueFactsOf(
     pool,
     pollers.map((each) => each.identity),
   );
-  return { pollers: livingPollers(pollers, registered, new Date()), backlog };
+  return { pollers: countLivingPollers(pollers, registered, new Date()), backlog };
 }
 
-/** Which of these processes are there; who never registered is not answered. */
+/** Whether these worker processes are present. A process that never registered is not in the map. */
 export async function findPresence(
   pool: pg.Pool,
   ids: readonly string[],
 ): Promise<Map<string, { isPresent: boolean }>> {
   const { rows } = await pool.query<{ id: string; isPresent: boolean }>(
     `SELECT id, COALESCE(stopped_at, seen_gone_at, died_at) IS NULL
-       AND seen_at > now() - ${String(WORKER_SILENT_SECONDS)} * interval '1 second' AS "isPresent"
+       AND seen_at > now() - ${WORKER_SILENT_SECONDS} * interval '1 second' AS "isPresent"
      FROM workers WHERE id = ANY ($1::text[])`,
     [ids],
   );

@@ -3,25 +3,26 @@ import { type Attempt, taskKey } from '../spine/attempt.js';
 import { storableText } from '../postgres/parameters.js';
 import type { Actor } from '../spine/transition.js';
 
-/** Why an item had stopped, as the diagnosis said it. */
+/** Why the item had stopped, by its diagnosis. */
 export interface Cause {
   reason: string;
   sentence: string;
-  /** When that was seen, by the database's clock; without it, now. */
+  /** When the diagnosis was made, by the database's clock; without it, now. */
   seenAt?: Date;
 }
 
 export interface NewReceipt {
   item: { id: string; pipeline: string; state: string; visit: number };
-  /** Of the run that goes on. */
+  /** The epoch of the run that goes on. */
   epoch: number;
   cause: Cause;
   actor: Actor;
   result: 'waiting' | 'exhausted' | 'parked';
 }
 
-/** The record of a rescue, an exhaustion, a parking or a lost start. Call it in their transaction and before their move, which takes the
- *  item's running tasks and is a sign of life itself. What is run again is what was begun and not finished. */
+/** Writes the record of a rescue, an exhaustion, a parking or a lost start. Call it in the action's transaction and
+ *  before its move, because the move releases the item's running tasks and is itself a sign of life. The stages that
+ *  run again are those that were begun and not finished. */
 export async function writeReceipt(transaction: Sql, { item, epoch, cause, actor, result }: NewReceipt): Promise<void> {
   await transaction.query(
     `INSERT INTO receipts (item_id, pipeline, state, visit, epoch, reason, sentence, last_sign_at, seen_at, acted_at,
@@ -40,18 +41,19 @@ export async function writeReceipt(transaction: Sql, { item, epoch, cause, actor
   );
 }
 
-/** The rescued item's run has taken its first step. */
+/** Records that the rescued item's run has taken its first step. */
 export async function markRescueMoving(transaction: Sql, item: { id: string; epoch: number }): Promise<void> {
   await transaction.query(movingStatement('$1', '$2'), [item.id, item.epoch]);
 }
 
-/** As part of a larger statement. An item that is null matches nothing, at the price of one look into a small index. */
+/** The same as part of a larger statement. An item id that is null matches no row and costs one look into a small
+ *  index. */
 export function movingStatement(itemId: string, epoch: string): string {
   return `UPDATE receipts SET moving_at = now(), result = 'moving'
       WHERE item_id = ${itemId} AND epoch = ${epoch} AND stage IS NULL AND moving_at IS NULL AND result = 'waiting'`;
 }
 
-/** Of one task, as SQL: `from` names it `t`. */
+/** The values of one task's receipt as SQL. The relation `from` is named `t`. */
 interface TaskReceipt {
   pipeline: string;
   state: string;
@@ -62,8 +64,8 @@ interface TaskReceipt {
   result: string;
 }
 
-/** The record of a task that is taken from a worker. The time of a transaction is when it began: a beat, or what was seen, may be
- *  younger where it waited for a lock. */
+/** The record of a task that is taken from a worker. `now()` is the time at which the transaction began. A beat or a
+ *  sighting may be later than that, if the transaction waited for a lock. */
 export function taskReceipt(from: string, of: TaskReceipt): string {
   return `INSERT INTO receipts (item_id, pipeline, state, visit, epoch, stage, unit, reason, sentence, last_sign_at, seen_at, acted_at,
       stages_again, actor, actor_type, result)
@@ -72,11 +74,11 @@ export function taskReceipt(from: string, of: TaskReceipt): string {
     FROM ${from}`;
 }
 
-/** Of a row of `tasks`: what was taken from a worker, and not granted to anybody since. */
+/** Whether a row of `tasks` was taken from a worker and has not been granted to another worker since. */
 export const HAS_OPEN_RECEIPT = `EXISTS (SELECT 1 FROM receipts r WHERE r.item_id = tasks.item_id AND r.visit = tasks.visit
          AND r.stage = tasks.stage AND r.unit = tasks.unit AND r.moving_at IS NULL AND r.result = 'waiting')`;
 
-/** The task runs again; it may have had to wait, as a suspect or for a breaker. */
+/** Records that the task runs again. It may have waited before, as a suspect or for a breaker. */
 export async function markTaskMoving(transaction: Sql, attempt: Attempt): Promise<void> {
   await transaction.query(
     `UPDATE receipts SET moving_at = now(), result = 'moving'

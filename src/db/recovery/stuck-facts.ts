@@ -12,7 +12,7 @@ import { SUSPECT_CRASHES } from '../spine/claim/suspects.js';
 import { HOLD_OF_ITEM } from '../spine/hold.js';
 import type { Cause } from './receipts.js';
 
-/** An item and all that its rows say about why it does not move, at one moment. */
+/** An item and all facts in its rows about why it does not move, at one moment. */
 export interface StuckRow {
   id: string;
   owner: string;
@@ -51,7 +51,7 @@ export interface StuckColumns extends Omit<ItemFacts, 'pausedUntil'> {
   holdReason: string;
 }
 
-/** Reads from a relation `i` of whole item rows: the table itself, or rows that a statement has just written. */
+/** Reads from a relation `i` of whole item rows: the table `items`, or rows that a statement has just written. */
 export const FACTS = `
   SELECT now() AS now, i.id, i.owner, i.visit, i.epoch, i.version, i.pipeline, i.state, i.beat_at AS "beatAt", i.started,
     i.start_after AS "startAfter", i.start_tries AS "startTries", i.accepted_at AS "acceptedAt",
@@ -62,7 +62,7 @@ export const FACTS = `
     r.attempt AS running, r.stage AS "runningStage", r.unit AS "runningUnit", r.name AS "runningWorker",
     r.started_at AS "runningSince", r.beat_at AS "runningBeatAt", r.gone_at AS "workerGoneAt",
     w.attempt AS waiting, w.stage AS "waitingStage", w.unit AS "waitingUnit", w.crashes,
-    w.crashes >= ${String(SUSPECT_CRASHES)} AS "isSuspect", w.retry_at AS "retryAt", w.error_class AS "errorClass",
+    w.crashes >= ${SUSPECT_CRASHES} AS "isSuspect", w.retry_at AS "retryAt", w.error_class AS "errorClass",
     w.error_message AS "errorMessage",
     h.kind AS "holdKind", h.key AS "holdKey", h.until AS "holdUntil", h.reason AS "holdReason"`;
 
@@ -77,18 +77,18 @@ export const FACTS_JOINS = `
   LEFT JOIN LATERAL (
     ${HOLD_OF_ITEM}) h ON true`;
 
-/** Why a locked item has stopped, as far as its rows tell. */
+/** Why a locked item has stopped, as far as its rows show. */
 export async function causeOf(transaction: Sql, pipeline: Pipeline, item: { id: string }): Promise<Cause> {
   const { rows } = await transaction.query<StuckColumns>(`${FACTS} FROM items i ${FACTS_JOINS} WHERE i.id = $1`, [
     item.id,
   ]);
   const [row] = rows;
   if (!row) throw new Error(`item ${item.id} vanished while it was locked`);
-  const { reason, sentence } = diagnose({ ...stuckRow(row).facts, pipeline });
+  const { reason, sentence } = diagnose({ ...stuckRowOf(row).facts, pipeline });
   return { reason, sentence };
 }
 
-export function stuckRow(row: StuckColumns): StuckRow {
+export function stuckRowOf(row: StuckColumns): StuckRow {
   const { id, owner, visit, epoch, version, now } = row;
   const item: ItemFacts = { ...row, pausedUntil: endOf(row.pausedUntil) };
   return { id, owner, visit, epoch, version, facts: { now, item, ...tasksOf(row), hold: holdOf(row) } };
@@ -119,7 +119,7 @@ function holdOf(row: StuckColumns): Hold | null {
   return { kind: row.holdKind, key: row.holdKey, until: endOf(row.holdUntil), reason: row.holdReason };
 }
 
-/** The driver gives Postgres' infinity as a number. */
+/** The driver returns Postgres' `infinity` as a number. */
 function endOf<Time extends Date | number | null>(time: Time): Exclude<Time, number> | 'infinity' {
   return typeof time === 'number' ? 'infinity' : (time as Exclude<Time, number>);
 }

@@ -3,12 +3,12 @@ import { claimedState, isAwaits, isRests, rowOf, stateNamesOf } from '../../core
 import type { Pipeline } from '../../core/pipeline.js';
 import { msOf } from '../../core/span.js';
 import type { Sql } from '../../ports/sql.js';
-import { FACTS, FACTS_JOINS, type StuckColumns, type StuckRow, stuckRow } from './stuck-facts.js';
+import { FACTS, FACTS_JOINS, type StuckColumns, type StuckRow, stuckRowOf } from './stuck-facts.js';
 
-/** Takes one page of stuck items: silent for too long by the database's clock, or left by a run that said so and with no
- *  backoff running. What was examined longest ago comes first, so that a sweep which could not finish is gone on with; what
- *  somebody writes at this moment is not stuck, and is passed over. The index of live rows is all that is read, and only
- *  stuck ones are stamped: healthy ones are not written to. */
+/** Takes one page of stuck items: items that are silent for too long by the database's clock, or whose run has reported
+ *  its end and whose backoff is over. Items that were examined longest ago come first, so that a sweep goes on where an
+ *  unfinished sweep stopped. An item that another transaction is writing is not stuck, and is skipped. The statement
+ *  reads only the index of live rows, and stamps only stuck rows: healthy rows are not written. */
 export async function takeStuck(
   pool: pg.Pool,
   pipeline: Pipeline,
@@ -17,10 +17,11 @@ export async function takeStuck(
   const stuckAfterMs = msOf(pipeline.sweep.stuckAfter);
   const values = [pipeline.name, page.startedAt, page.limit, waitingStates(pipeline), stuckAfterMs];
   const { rows } = await pool.query<StuckColumns>(TAKE_STUCK, values);
-  return rows.map(stuckRow);
+  return rows.map(stuckRowOf);
 }
 
-/** States in which silence is meant. One that the table no longer has is not among them: somebody must hear of it. */
+/** The states in which silence is expected. A state that the table no longer has is not among them, so that a person
+ *  hears of its items. */
 function waitingStates(pipeline: Pipeline): string[] {
   return stateNamesOf(pipeline).filter((state) => {
     const row = rowOf(pipeline, state);
@@ -28,7 +29,7 @@ function waitingStates(pipeline: Pipeline): string[] {
   });
 }
 
-/** Of a row of items under the name `i`: whether it is stuck, where `states` are those in which silence is meant. */
+/** Whether a row of items, named `i`, is stuck. `states` are the states in which silence is expected. */
 function isStuck(i: string, states: string, stuckAfterMs: string): string {
   const silentSince = `now() - ${stuckAfterMs} * interval '1 millisecond'`;
   return `${i}.parked_at IS NULL AND (${i}.paused_until IS NULL OR ${i}.paused_until <= now()) AND ${i}.state <> ALL (${states}::text[])
@@ -38,7 +39,7 @@ function isStuck(i: string, states: string, stuckAfterMs: string): string {
             AND t.beat_at > ${silentSince}) END`;
 }
 
-/** Looks at stuck items and takes none: those that stopped longest ago. */
+/** Reads the stuck items that stopped longest ago, without taking them. */
 export async function listStuck(sql: Sql, pipeline: Pipeline, limit: number): Promise<StuckRow[]> {
   const { rows } = await sql.query<StuckColumns>(
     `SELECT * FROM (
@@ -49,11 +50,12 @@ export async function listStuck(sql: Sql, pipeline: Pipeline, limit: number): Pr
      ) stuck ORDER BY "beatAt", id`,
     [pipeline.name, waitingStates(pipeline), msOf(pipeline.sweep.stuckAfter), limit],
   );
-  return rows.map(stuckRow);
+  return rows.map(stuckRowOf);
 }
 
-/** The stamp is never before the sweep's own beginning, whatever clock that was read from: no page takes a row twice. Said
- *  again of the rows to be stamped, what holds of them anyway lets the planner join live rows instead of the whole table. */
+/** The stamp is never earlier than the sweep's beginning, whichever clock that came from, so that no page takes a row
+ *  twice. The UPDATE repeats the conditions on pipeline and end, because with them the planner joins live rows instead
+ *  of the whole table. */
 export const TAKE_STUCK = `
   WITH stuck AS (
     SELECT id AS stuck_id FROM items
@@ -66,14 +68,15 @@ export const TAKE_STUCK = `
   )
   ${FACTS} FROM i ${FACTS_JOINS} ORDER BY i.id`;
 
-/** What the rows say of runs that Temporal holds open; a run whose row is not there is not answered. */
+/** The row of a run that Temporal holds open. */
 export interface RunRow {
   itemId: string;
   epoch: number;
-  /** Null: it is live. */
+  /** How long ago the item ended; null: it is live. */
   endedForMs: number | null;
 }
 
+/** The rows of these items. An item without a row is not in the map. */
 export async function findRunRows(pool: pg.Pool, itemIds: readonly string[]): Promise<Map<string, RunRow>> {
   const { rows } = await pool.query<RunRow>(
     `SELECT id AS "itemId", epoch, extract(epoch FROM now() - ended_at)::float8 * 1000 AS "endedForMs"

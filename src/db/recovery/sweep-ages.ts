@@ -1,12 +1,5 @@
+import type { SweepAge } from '../../core/late-sweeps.js';
 import type { Sql } from '../../ports/sql.js';
-
-export interface SweepAge {
-  job: string;
-  /** When the last one that got to its end did; null: none ever has. */
-  lastEndedAt: Date | null;
-  /** How long ago that was, by the database's clock. */
-  ageMs: number | null;
-}
 
 export async function readSweepAges(sql: Sql, jobs: readonly string[]): Promise<SweepAge[]> {
   const { rows } = await sql.query<SweepAge>(

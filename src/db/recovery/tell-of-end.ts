@@ -3,9 +3,10 @@ import type { Pipeline } from '../../core/pipeline.js';
 import { type Parameters, storableJson, storableText } from '../postgres/parameters.js';
 import type { ItemError } from '../spine/transition.js';
 
-/** Raises the event that tells whomever the table says of the end, as one more part of the statement that makes the move: both are
- *  there or neither. Once for each visit, for an item that is opened again ends again. */
-export function toldOfEnd(pipeline: Pipeline, { to, trigger }: { to: string; trigger: string }, p: Parameters): string {
+/** Raises the event that tells the person named by the table's `tells` of the item's end. It is part of the statement
+ *  that makes the move, so both are stored or neither is. It is raised once for each visit, because a reopened item
+ *  ends again. */
+export function tellOfEnd(pipeline: Pipeline, { to, trigger }: { to: string; trigger: string }, p: Parameters): string {
   const { tells } = pipeline;
   if (!tells || !isEnd(rowOf(pipeline, to))) return '';
   return `, told AS (
@@ -17,12 +18,12 @@ export function toldOfEnd(pipeline: Pipeline, { to, trigger }: { to: string; tri
     )`;
 }
 
-/** Longest part of an error that operators are sent; all that is kept of it is with the item. */
+/** Operators are sent this much of an error message; the item keeps more of it. */
 const MAX_ERROR = 300;
 
-/** Raises the event that tells operators of a run that ends because its stage has failed for good, and of an item that recovery has
- *  to take on: one more part of the statement that ends the attempt. Once for each run. */
-export function toldOfFailedRun(run: FailedRun, p: Parameters): string {
+/** Raises the event that tells operators, once for each run, that the run ends because its stage has failed for good
+ *  and that recovery takes the item on. It is part of the statement that ends the attempt. */
+export function tellOfFailedRun(run: FailedRun, p: Parameters): string {
   const { pipeline, epoch, error } = run;
   const { class: errorClass, stage, message } = error;
   const sentence = `Its run ended because ${stage} failed and is not tried again (${errorClass}: ${message.slice(0, MAX_ERROR)}). Recovery takes over.`;

@@ -12,16 +12,19 @@ export interface WorkerProcess {
   pipelines: string[];
 }
 
-/** The key of a worker's lock. A hash, and in one number space with the other advisory locks: 64 bits are enough to be alone. */
+/** The key of a worker's lock. It is a hash, and all advisory locks share one number space: 64 bits make a collision
+ *  unlikely enough. */
 const LOCK_KEY = (id: string) => `hashtextextended('worker:' || ${id}::text, 0)`;
 
-/** Held as long as the session lives. Shared: after a link has broken on our side only, the server still holds the old
- *  session's, and the new one must not wait for it. Nobody else wants this lock. */
+/** Takes the worker's lock for as long as the session lives. The lock is shared: if a link breaks on the worker's side
+ *  only, the server still holds the old session's lock, and the new session must not wait for it. No other process
+ *  takes this lock. */
 export async function lockWorker(session: Sql, id: string): Promise<void> {
   await session.query(`SELECT pg_advisory_lock_shared(${LOCK_KEY('$1')})`, [id]);
 }
 
-/** Again after its lock was lost: whatever was believed of it meanwhile, it lives. */
+/** Registers the worker, also again after its lock was lost. Registering takes back a verdict that the worker is
+ *  dead. */
 export async function registerWorker(sql: Sql, worker: WorkerProcess): Promise<void> {
   await sql.query(
     `INSERT INTO workers (id, name, host, pid, build, pipelines, lock_key)
@@ -31,7 +34,8 @@ export async function registerWorker(sql: Sql, worker: WorkerProcess): Promise<v
   );
 }
 
-/** Every few seconds: an operator sees which processes are there. Not a verdict on their lives. */
+/** The sign of life that a worker gives every few seconds. It shows operators which processes are present; it does not
+ *  decide whether a worker is dead. */
 export async function seeWorker(pool: pg.Pool, id: string): Promise<void> {
   await pool.query('UPDATE workers SET seen_at = now() WHERE id = $1', [id]);
 }
@@ -40,14 +44,15 @@ export async function retireWorker(pool: pg.Pool, id: string): Promise<void> {
   await pool.query('UPDATE workers SET stopped_at = now(), seen_at = now() WHERE id = $1', [id]);
 }
 
-/** The keys of all advisory locks that are held in this database, as `lock_key` has them. */
+/** The keys of all advisory locks that are held in this database, in the form of `lock_key`. */
 export const HELD_LOCKS = `
   SELECT DISTINCT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks
   WHERE locktype = 'advisory' AND objsubid = 1 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** The registered workers whose lock is held, those that were known to this session before, and those found dead by
- *  somebody who did not come to the end of it. One statement, several times a second: the registry's other rows stay out. */
+/** Reads the registered workers whose lock is held, the workers that this session knew before, and the dead workers
+ *  whose burial is unfinished. The statement runs several times a second, so it leaves out the registry's other
+ *  rows. */
 const LOOK = `
   WITH held AS (${HELD_LOCKS})
   SELECT w.id, held.key IS NOT NULL AS "isHeld", w.seen_at AS "seenAt", w.seen_gone_at AS "seenGoneAt",
@@ -61,8 +66,8 @@ export async function lookAtWorkers(session: Sql, known: readonly string[]): Pro
   return { now: rows[0]?.now ?? new Date(0), workers: rows };
 }
 
-/** Says that the worker is dead, unless somebody has said so, it has signed off, or it has given a sign of life since the look.
- *  Returns when it was first said; null: it lives, or all has been done. */
+/** Marks the worker as gone, unless it has signed off, is buried, or has given a sign of life since the look. Returns
+ *  when it was first marked; null: it lives, or its burial is complete. */
 export async function markSeenGone(
   pool: pg.Pool,
   { id, seenAt }: Pick<WorkerLook, 'id' | 'seenAt'>,
@@ -75,8 +80,8 @@ export async function markSeenGone(
   return rows[0]?.seenGoneAt ?? null;
 }
 
-/** Whoever started the process saw it end: no watcher needs to wait for its lock to stay away. Of no effect on one that has signed
- *  off. */
+/** Reports that the process has ended, by the parent process that saw it end. A watcher then need not wait for its lock
+ *  to stay away. It has no effect on a worker that has signed off. */
 export async function reportExit(sql: Sql, { host, pid }: Pick<WorkerProcess, 'host' | 'pid'>): Promise<void> {
   await sql.query(
     `UPDATE workers SET seen_gone_at = now()
@@ -85,7 +90,7 @@ export async function reportExit(sql: Sql, { host, pid }: Pick<WorkerProcess, 'h
   );
 }
 
-/** False: somebody else has, or the worker has registered again. */
+/** Marks the worker as dead. False: another watcher has done so, or the worker has registered again. */
 export async function markDied(pool: pg.Pool, id: string, seenGoneAt: Date): Promise<boolean> {
   const { rowCount } = await pool.query(
     `UPDATE workers SET died_at = now(), deaths = deaths + 1
@@ -95,10 +100,10 @@ export async function markDied(pool: pg.Pool, id: string, seenGoneAt: Date): Pro
   return rowCount === 1;
 }
 
-/** An attempt that a worker holds; a short stage's has no token. */
+/** An attempt that a worker holds. An attempt at a short stage has no token. */
 export type HeldAttempt = RunRef & { token: Buffer | null };
 
-/** What the worker was running, of items that still want it. */
+/** The worker's running attempts, of items that have not ended. */
 export async function listHeldAttempts(pool: pg.Pool, workerId: string): Promise<HeldAttempt[]> {
   const { rows } = await pool.query<HeldAttempt>(
     `SELECT i.pipeline, i.id AS "itemId", i.epoch, t.token

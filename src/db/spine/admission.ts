@@ -2,8 +2,8 @@ import { rowOf } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { Sql } from '../../ports/sql.js';
 
-/** Whether one more item may enter the state. The lock lasts until the transaction ends: counting without it lets several
- *  through the last place. The caller holds its item's lock already, and moves in the same transaction. */
+/** Whether one more item may enter the state. The lock lasts until the transaction ends, because without it several items would
+ *  count the same last place as free. The caller holds its item's lock already, and moves the item in the same transaction. */
 export async function mayEnter(transaction: Sql, pipeline: Pipeline, state: string): Promise<boolean> {
   const row = rowOf(pipeline, state);
   if (!('admits' in row) || row.admits === undefined) return true;

@@ -1,15 +1,15 @@
 import type pg from 'pg';
 import type { Json, JsonObject } from '../../ports/stage.js';
-import { type Claimed, taskKey } from './attempt.js';
-import { prepared, WITHOUT_WAITING } from '../postgres/client.js';
-import { IS_LIVE } from './item-row.js';
+import { queryPrepared, WITHOUT_WAITING } from '../postgres/client.js';
 import { storableJson } from '../postgres/parameters.js';
+import { type Claimed, taskKey } from './attempt.js';
+import { IS_LIVE } from './item-row.js';
 import { IS_RUNNING } from './task-row.js';
 
 /** Writes a sign of life and the latest progress. False: the attempt has been superseded and should stop.
- *  The item comes before the task here too; a unit's beat writes its task only, or parallel units would deadlock. */
+ *  The item comes before the task here too. A unit's beat writes its task only, or parallel units would deadlock. */
 export async function beatTask(pool: pg.Pool, claimed: Claimed, progress: JsonObject | null): Promise<boolean> {
-  const rows = await prepared(pool, claimed.unit === '' ? BEAT_STAGE : BEAT_UNIT, [
+  const rows = await queryPrepared(pool, claimed.unit === '' ? BEAT_STAGE : BEAT_UNIT, [
     ...taskKey(claimed),
     claimed.state,
     claimed.epoch,
@@ -20,9 +20,9 @@ export async function beatTask(pool: pg.Pool, claimed: Claimed, progress: JsonOb
   return rows.length > 0;
 }
 
-/** Keeps what the next attempt resumes from. False: superseded. */
+/** Keeps the checkpoint that the next attempt resumes from. False: the attempt has been superseded. */
 export async function keepCheckpoint(pool: pg.Pool, claimed: Claimed, checkpoint: Json): Promise<boolean> {
-  const rows = await prepared(pool, KEEP, [
+  const rows = await queryPrepared(pool, KEEP, [
     ...taskKey(claimed),
     claimed.state,
     claimed.epoch,
@@ -35,7 +35,7 @@ export async function keepCheckpoint(pool: pg.Pool, claimed: Claimed, checkpoint
 
 const IS_MINE = `t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.claim_id = $8 AND ${IS_RUNNING}`;
 
-/** The next beat makes up for one that is lost, and the stage itself for a lost checkpoint. */
+/** The answer does not wait for the disk: the next beat makes up for a lost beat, and the stage itself for a lost checkpoint. */
 const BEAT_TASK = `
   UPDATE tasks t SET beat_at = now(), progress = COALESCE($9::jsonb, t.progress),
     progress_at = CASE WHEN $9::jsonb IS NULL THEN t.progress_at ELSE now() END

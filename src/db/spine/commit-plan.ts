@@ -1,44 +1,29 @@
-import {
-  type After,
-  afterStage,
-  fanOutFedBy,
-  isAwaits,
-  isLimited,
-  rowOf,
-  spentTriggerOf,
-  stageOf,
-} from '../../core/machine.js';
+import { fanOutFedBy, stageOf } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import { entryStep, stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../../core/step.js';
+import { stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../../core/step.js';
 import type { JsonObject, Save, StageResult } from '../../ports/stage.js';
-import type { Claimed } from './attempt.js';
 import { storableText } from '../postgres/parameters.js';
-import { actorIn, type ItemError, type Move } from './transition.js';
+import type { Claimed, Ending } from './attempt.js';
+import { needsRow, type Sequel, sequelOf, spentMove, stepOnEntry } from './sequel.js';
+import type { ItemError, Move } from './transition.js';
 
-/** How an attempt ended, as far as its task is concerned. */
-export type Ending =
-  | ({ is: 'done' } & StageResult)
-  /** The tries are spent: the row says move, skip or leave. */
-  | { is: 'spent'; error: ItemError }
-  | { is: 'error'; error: ItemError; retryInMs: number }
-  /** Costs nothing: the worker shuts down or, `lostSight`, Temporal knows the attempt no longer. */
-  | { is: 'released'; lostSight?: boolean };
-
-/** What a commit writes, decided from the table before anything is written. */
+/** The writes of a commit, decided from the table before anything is written. */
 export interface Plan {
+  /** Columns of the task. */
   status: 'done' | 'failed' | 'waiting';
-  result: 'done' | 'error' | 'shutdown' | 'superseded';
   outcome: string | null;
   note: JsonObject | null;
-  error: ItemError | null;
   retryInMs: number | null;
+  /** A column of the attempt's record. */
+  result: 'done' | 'error' | 'shutdown' | 'superseded';
+  error: ItemError | null;
   save: Save | undefined;
   feeds: { stage: string; units: readonly string[] } | null;
   move: Move | null;
-  /** The run ends here and the sweep takes over. */
+  /** The run ends here, and the sweep takes the item on. */
   leaves: boolean;
   step: Step;
-  /** The next step is not known from the table alone: the row has to be asked in the same transaction. */
+  /** The table alone does not say the next step: `stepOf` asks the row in the same transaction. */
   asksRow: boolean;
   /** More statements follow in the same transaction. */
   inParts: boolean;
@@ -47,11 +32,11 @@ export interface Plan {
 export function planOf(pipeline: Pipeline, claimed: Claimed, ending: Ending): Plan {
   const base: Plan = {
     status: 'waiting',
-    result: 'error',
     outcome: null,
     note: null,
-    error: null,
     retryInMs: null,
+    result: 'error',
+    error: null,
     save: undefined,
     feeds: null,
     move: null,
@@ -62,17 +47,17 @@ export function planOf(pipeline: Pipeline, claimed: Claimed, ending: Ending): Pl
   };
   switch (ending.is) {
     case 'released':
-      return { ...base, result: ending.lostSight ? 'superseded' : 'shutdown' };
+      return { ...base, result: ending.why === 'lost_sight' ? 'superseded' : 'shutdown' };
     case 'error':
-      return { ...base, error: storable(ending.error), retryInMs: ending.retryInMs };
+      return { ...base, error: storableError(ending.error), retryInMs: ending.retryInMs };
     case 'spent':
-      return spentPlan(pipeline, claimed, { ...base, error: storable(ending.error), status: 'failed' });
+      return spentPlan(pipeline, claimed, storableError(ending.error), base);
     case 'done':
       return donePlan(pipeline, claimed, ending, base);
   }
 }
 
-function storable(error: ItemError): ItemError {
+function storableError(error: ItemError): ItemError {
   return { ...error, message: storableText(error.message) };
 }
 
@@ -81,66 +66,54 @@ function donePlan(pipeline: Pipeline, claimed: Claimed, result: StageResult, bas
   const done: Plan = { ...base, status: 'done', result: 'done', outcome, note: result.note ?? null, save };
   if (claimed.unit !== '') return done;
   const finished = { state: claimed.state, stage: claimed.stage, outcome };
-  const feeds = units ? { stage: fedStage(pipeline, finished), units: namedUnits(units) } : null;
-  return follow(pipeline, claimed, { ...done, feeds }, afterStage(pipeline, finished));
+  const feeds = units ? { stage: fedStageOf(pipeline, finished), units: distinctUnitsOf(units) } : null;
+  const sequel = sequelOf(pipeline, finished, { ...done.note, attempt: claimed.attempt });
+  return follow(pipeline, claimed, { ...done, feeds }, sequel);
 }
 
-function fedStage(pipeline: Pipeline, finished: { state: string; stage: string; outcome: string }): string {
+function fedStageOf(pipeline: Pipeline, finished: { state: string; stage: string; outcome: string }): string {
   const fed = fanOutFedBy(pipeline, finished);
   if (fed === undefined) throw new RangeError(`'${finished.stage}' returned units, but no fan-out follows it`);
   return fed;
 }
 
-/** Each once: the window is made from this list, and two attempts at one unit would take it from each other. */
-function namedUnits(units: readonly string[]): string[] {
+/** Each unit once: the window is made from this list, and two attempts at one unit would take it from each other. */
+function distinctUnitsOf(units: readonly string[]): string[] {
   if (units.includes('')) throw new RangeError('every unit needs a name');
   return [...new Set(units)];
 }
 
-function spentPlan(pipeline: Pipeline, claimed: Claimed, base: Plan): Plan {
+function spentPlan(pipeline: Pipeline, claimed: Claimed, error: ItemError, base: Plan): Plan {
   const { row } = stageOf(pipeline, claimed.stage);
-  const { spent } = row;
-  if (claimed.unit !== '') return base;
-  if (spent === 'leave') return { ...base, status: 'waiting', leaves: true, step: { do: 'end', why: 'left' } };
-  if (spent === 'skip') {
-    // The outcome says that the item went on without it; whoever finds a failed task without one moves to where it fails.
-    const skipped: Plan = { ...base, outcome: 'done' };
-    return follow(pipeline, claimed, skipped, afterStage(pipeline, { ...claimed, outcome: 'done' }));
+  const failed: Plan = { ...base, status: 'failed', error };
+  const metadata = { attempt: claimed.attempt };
+  if (claimed.unit !== '') return failed;
+  if (row.spent === 'leave') return { ...failed, status: 'waiting', leaves: true, step: { do: 'end', why: 'left' } };
+  if (row.spent === 'skip') {
+    // The outcome says that the item went on without the stage. A failed task without an outcome moves the item to where it fails.
+    const outcome = 'done';
+    const sequel = sequelOf(pipeline, { state: claimed.state, stage: claimed.stage, outcome }, metadata);
+    return follow(pipeline, claimed, { ...failed, outcome }, sequel);
   }
-  const plan = follow(pipeline, claimed, base, { goes: 'to', state: spent.move, trigger: spentTriggerOf(row) });
-  return plan.move && base.error
-    ? { ...plan, move: { ...plan.move, via: 'spent', reason: base.error.class, error: base.error } }
-    : plan;
+  const move = spentMove(pipeline, claimed.state, row, { error, reason: error.class, metadata });
+  return follow(pipeline, claimed, failed, { is: 'move', move });
 }
 
-function follow(pipeline: Pipeline, claimed: Claimed, plan: Plan, after: After): Plan {
-  if (after.goes === 'on') {
-    const { stage } = after;
-    const step = stage.fanOut ? firstWindow(pipeline, claimed, plan) : stageStep(claimed.state, stage, claimed.visit);
-    return { ...plan, step };
+function follow(pipeline: Pipeline, claimed: Claimed, plan: Plan, sequel: Sequel): Plan {
+  const { state, visit } = claimed;
+  if (sequel.is === 'stage') {
+    const { stage } = sequel;
+    return { ...plan, step: stage.fanOut ? firstWindowOf(pipeline, visit, plan) : stageStep(state, stage, visit) };
   }
-  const metadata = { ...plan.note, attempt: claimed.attempt };
-  const move: Move = {
-    from: claimed.state,
-    to: after.state,
-    via: 'outcome',
-    trigger: after.trigger,
-    actor: actorIn(pipeline, claimed.state),
-    metadata,
-  };
-  if (isLimited(rowOf(pipeline, after.state)) || mayBeDecided(pipeline, after.state)) return { ...plan, asksRow: true };
-  const entry = entryStep(pipeline, after.state, claimed.visit) ?? { do: 'end', why: 'left' };
-  return { ...plan, move, step: entry.do === 'next' ? firstWindow(pipeline, claimed, plan) : entry };
+  const { move } = sequel;
+  if (needsRow(pipeline, move.to)) return { ...plan, asksRow: true };
+  const entry = stepOnEntry(pipeline, move.to, visit);
+  return { ...plan, move, step: entry.do === 'next' ? firstWindowOf(pipeline, visit, plan) : entry };
 }
 
-/** A rescue that took the item back lets it come to a person's state a second time in one visit. */
-function mayBeDecided(pipeline: Pipeline, state: string): boolean {
-  return pipeline.rescue.resumesAt !== undefined && isAwaits(rowOf(pipeline, state));
-}
-
-/** The units were just named, so the first window needs no second look at the table. */
-function firstWindow(pipeline: Pipeline, claimed: Claimed, plan: Plan): Step {
-  if (!plan.feeds || plan.feeds.units.length === 0) return { do: 'next' };
-  const { state, row } = stageOf(pipeline, plan.feeds.stage);
-  return unitsStep(state, row, claimed.visit, plan.feeds.units.slice(0, UNITS_PER_WINDOW));
+/** The stage has just named the units, so the first window needs no second look at the table. */
+function firstWindowOf(pipeline: Pipeline, visit: number, { feeds }: Plan): Step {
+  if (!feeds || feeds.units.length === 0) return { do: 'next' };
+  const { state, row } = stageOf(pipeline, feeds.stage);
+  return unitsStep(state, row, visit, feeds.units.slice(0, UNITS_PER_WINDOW));
 }

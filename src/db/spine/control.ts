@@ -5,13 +5,13 @@ import type { Pipeline } from '../../core/pipeline.js';
 import { backoffMs, rescuesCounted } from '../../core/rescue-budget.js';
 import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
-import { type ItemRow, lockItem } from './item-row.js';
 import { type Cause, HAS_OPEN_RECEIPT, writeReceipt } from '../recovery/receipts.js';
 import { causeOf } from '../recovery/stuck-facts.js';
-import { type Actor, type Expected, type Move, recordTransition } from './transition.js';
+import { type ItemRow, lockItem } from './item-row.js';
+import { type Actor, type Move, moveLocked } from './transition.js';
 
-/** What a person asks of an item. Each is one transaction that looks, decides, stores and answers, whether Temporal is there
- *  or not; the run is told afterwards. */
+/** A person's request to an item. Each request is one transaction that looks, decides, stores and answers, whether Temporal is there
+ *  or not. The run is told afterwards. */
 export interface Request {
   itemId: string;
   actor: Actor;
@@ -30,7 +30,7 @@ export interface Changed {
 export type FindPipeline = (name: string) => Pipeline;
 
 export async function cancelItem(pool: pg.Pool, find: FindPipeline, request: Request): Promise<Changed> {
-  return change(pool, find, request, (pipeline, item) => {
+  return changeItem(pool, find, request, (pipeline, item) => {
     assertLive(pipeline, item, 'cancelled');
     return {
       from: item.state,
@@ -44,24 +44,24 @@ export async function cancelItem(pool: pg.Pool, find: FindPipeline, request: Req
   });
 }
 
-/** What whoever gives up on an item, or drives it on, decided by. */
-export interface Seen {
-  /** Of two that saw the same run, one wins. */
+/** The item as the caller saw it before it decided to rescue the item or to give it up. */
+export interface SeenItem {
+  /** The epoch. Of two callers that saw the same run, one wins. */
   seen?: number;
-  /** Of two that saw the same row: also whoever paused or moved it since wins. */
+  /** The version. A pause or a move since then wins as well. */
   seenVersion?: number;
-  /** Why it had stopped; without it, what its row says. */
+  /** Why the item had stopped. Without it, the item's row says why. */
   cause?: Cause;
 }
 
-/** Drives an item on where it stands: the same visit, so finished tasks stay, and unfinished ones get their tries back.
- *  `isFree`: what stopped it was not its doing, and does not count in its budget. */
+/** Drives an item on where it stands: in the same visit, so that finished tasks stay finished and the others get their tries back.
+ *  `isFree`: the item did not stop by its own fault, so the rescue does not count in its budget. */
 export async function rescueItem(
   pool: pg.Pool,
   find: FindPipeline,
-  request: Request & Seen & { isFree?: boolean },
+  request: Request & SeenItem & { isFree?: boolean },
 ): Promise<Changed> {
-  return change(pool, find, request, async (pipeline, item, transaction) => {
+  return changeItem(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'rescued');
     assertAsSeen(item, request);
     const cause = request.cause ?? (await causeOf(transaction, pipeline, item));
@@ -90,12 +90,14 @@ export async function retryItem(
   find: FindPipeline,
   request: Request & { from?: string },
 ): Promise<Changed> {
-  return change(pool, find, request, (pipeline, item) => {
+  return changeItem(pool, find, request, (pipeline, item) => {
     const row = rowOf(pipeline, item.state);
-    if (isEnd(row) && row.reopens === undefined)
-      throw elsewhere(item, 'cannot be opened again; submit it as a new item');
-    if (!isEnd(row) && request.from === undefined)
-      throw elsewhere(item, 'has not ended; say which state to begin from');
+    if (isEnd(row) && row.reopens === undefined) {
+      throw conflictOf(item, 'cannot be opened again; submit it as a new item');
+    }
+    if (!isEnd(row) && request.from === undefined) {
+      throw conflictOf(item, 'has not ended; say which state to begin from');
+    }
     const reopens = isEnd(row) ? row.reopens : undefined;
     const to = request.from ?? reopens ?? pipeline.start;
     const isReopening = to === reopens;
@@ -116,10 +118,10 @@ export async function pauseItem(
   find: FindPipeline,
   request: Request & { until: Date | 'infinity' | { forMs: number } },
 ): Promise<Changed> {
-  return change(pool, find, request, async (pipeline, item, transaction) => {
+  return changeItem(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'paused');
     return {
-      ...stays(item, 'pause', 'paused', request),
+      ...flagMove(item, 'pause', 'paused', request),
       pausedUntil: await endOfPause(transaction, request.until),
       reason: request.reason ?? 'paused',
     };
@@ -136,36 +138,42 @@ async function endOfPause(transaction: Sql, until: Date | 'infinity' | { forMs: 
 }
 
 export async function resumeItem(pool: pg.Pool, find: FindPipeline, request: Request): Promise<Changed> {
-  return change(pool, find, request, (pipeline, item) => {
+  return changeItem(pool, find, request, (pipeline, item) => {
     assertLive(pipeline, item, 'resumed');
-    return stays(item, 'resume', 'resumed', request);
+    return flagMove(item, 'resume', 'resumed', request);
   });
 }
 
-/** What waits with a higher priority is started first. */
+/** Of items that wait, those with a higher priority are started first. */
 export async function reprioritizeItem(
   pool: pg.Pool,
   find: FindPipeline,
   request: Request & { priority: number },
 ): Promise<Changed> {
-  return change(pool, find, request, (pipeline, item) => {
+  return changeItem(pool, find, request, (pipeline, item) => {
     assertLive(pipeline, item, 'given another priority');
     const { priority } = request;
-    const move = stays(item, 'reprioritize', 'reprioritized', request);
+    const move = flagMove(item, 'reprioritize', 'reprioritized', request);
     return { ...move, priority, metadata: { ...move.metadata, priority } };
   });
 }
 
-/** What to do with the locked item; null: it is done already. */
+/** Decides the move of the locked item. Null: the move is made already, or can't be made yet. */
 export type Decide = (pipeline: Pipeline, item: ItemRow, transaction: Sql) => Move | null | Promise<Move | null>;
 
-export async function change(pool: pg.Pool, find: FindPipeline, request: Request, decide: Decide): Promise<Changed> {
-  return refusing(request, () =>
+export async function changeItem(
+  pool: pg.Pool,
+  find: FindPipeline,
+  request: Request,
+  decide: Decide,
+): Promise<Changed> {
+  return translateRefusals(request, () =>
     inTransaction(pool, (transaction) => changeLocked(transaction, find, request, decide)),
   );
 }
 
-export async function refusing(request: Request, work: () => Promise<Changed>): Promise<Changed> {
+/** Translates an error by which the database refuses the work into the caller's words. */
+export async function translateRefusals(request: Request, work: () => Promise<Changed>): Promise<Changed> {
   try {
     return await work();
   } catch (error) {
@@ -185,13 +193,10 @@ export async function changeLocked(
   const move = await decide(pipeline, item, transaction);
   const { id: itemId, state, visit, epoch, version } = item;
   if (!move) return { itemId, pipeline: item.pipeline, state, visit, epoch, version };
-  const expected: Expected = { itemId, state, visit, epoch };
-  const moved = await recordTransition(transaction, pipeline, expected, move);
-  if (!moved) throw new Error(`item ${itemId} moved while it was locked`);
+  const moved = await moveLocked(transaction, pipeline, item, move);
   return { itemId, pipeline: item.pipeline, state: move.to, ...moved };
 }
 
-/** What the database refused, in the caller's words. */
 function refusalOf(cause: unknown, { itemId }: Request): unknown {
   if (!(cause instanceof Error) || !('code' in cause)) return cause;
   if (cause.code === LOCK_NOT_AVAILABLE) {
@@ -203,13 +208,13 @@ function refusalOf(cause: unknown, { itemId }: Request): unknown {
       cause,
     });
   }
-  return constraint === 'decisions_pkey' ? otherDecision('this id', cause) : cause;
+  return constraint === 'decisions_pkey' ? decisionConflict('this id', cause) : cause;
 }
 
 const LOCK_NOT_AVAILABLE = '55P03';
 const UNIQUE_VIOLATION = '23505';
 
-export function otherDecision(id: string, cause?: unknown): AppError {
+export function decisionConflict(id: string, cause?: unknown): AppError {
   return new AppError('idempotency_conflict', `${id} was used for another decision`, { cause });
 }
 
@@ -222,21 +227,22 @@ export function assertRetryState(pipeline: Pipeline, state: string): void {
 }
 
 export function assertLive(pipeline: Pipeline, item: ItemRow, wanted: string): void {
-  if (isEnd(rowOf(pipeline, item.state))) throw elsewhere(item, `has ended and can't be ${wanted}`);
+  if (isEnd(rowOf(pipeline, item.state))) throw conflictOf(item, `has ended and can't be ${wanted}`);
 }
 
-export function assertAsSeen(item: ItemRow, { seen, seenVersion }: Seen): void {
-  if (seen !== undefined && seen !== item.epoch) throw elsewhere(item, 'was rescued by somebody else');
-  if (seenVersion !== undefined && seenVersion !== item.version) throw elsewhere(item, 'has changed since it was seen');
+export function assertAsSeen(item: ItemRow, { seen, seenVersion }: SeenItem): void {
+  if (seen !== undefined && seen !== item.epoch) throw conflictOf(item, 'was rescued by somebody else');
+  if (seenVersion !== undefined && seenVersion !== item.version)
+    throw conflictOf(item, 'has changed since it was seen');
 }
 
-export function elsewhere(item: ItemRow, why: string): AppError {
+export function conflictOf(item: ItemRow, why: string): AppError {
   return new AppError('state_conflict', `item ${item.id} is in ${item.state} and ${why}`, {
     facts: { state: item.state, version: item.version },
   });
 }
 
-function stays(item: ItemRow, via: 'pause' | 'resume' | 'reprioritize', trigger: string, request: Request): Move {
+function flagMove(item: ItemRow, via: 'pause' | 'resume' | 'reprioritize', trigger: string, request: Request): Move {
   return { from: item.state, to: item.state, via, trigger, actor: request.actor, metadata: reasonOf(request) };
 }
 

@@ -11,38 +11,38 @@ export interface DueItem {
   ended: boolean;
 }
 
-/** Pushed on at each try, doubling. */
-function backoff(tries: string, maxSeconds: number): string {
-  return `least(${String(maxSeconds)}, 2 * power(2, least(${tries}, 5))) * interval '1 second'`;
+/** The wait before the next try, which doubles with each try. */
+function backoffOf(tries: string, maxSeconds: number): string {
+  return `least(${maxSeconds}, 2 * power(2, least(${tries}, 5))) * interval '1 second'`;
 }
 
-/** Only a Temporal that was away makes a start fail; work goes on within seconds when it is back. */
+/** A start fails only while Temporal is away. Work goes on within seconds when Temporal is back. */
 const MAX_START_SECONDS = 10;
 
-/** A run that is not seen to wake waits for a worker, and every wake is an event in its history. */
+/** A run that does not wake is waiting for a worker, and every wake is an event in its history. */
 const MAX_WAKE_SECONDS = 60;
 
 const DUE_COLUMNS = `id AS "itemId", pipeline, state, visit, epoch, version, ended_at IS NOT NULL AS ended`;
 
-/** Takes rows whose start is due. Pushing `start_after` on in the same statement is what lets any number of dispatchers run.
- *  The rows are chosen in a WITH, which runs once: as a subquery it may be run again and again, past the limit. */
+/** Takes rows whose start is due. Any number of dispatchers may run, because the same statement pushes `start_after` on. The rows are
+ *  chosen in a WITH, which runs once. A subquery may run again and again, past the limit. */
 export async function takeDueStarts(pool: pg.Pool, limit: number): Promise<DueItem[]> {
   const { rows } = await pool.query<DueItem>(
     `WITH due AS (
        SELECT id AS due_id FROM items WHERE start_after <= now() AND NOT started AND ended_at IS NULL
        ORDER BY priority DESC, start_after LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      )
-     UPDATE items SET start_after = now() + ${backoff('start_tries', MAX_START_SECONDS)}, start_tries = start_tries + 1
+     UPDATE items SET start_after = now() + ${backoffOf('start_tries', MAX_START_SECONDS)}, start_tries = start_tries + 1
      FROM due WHERE id = due_id RETURNING ${DUE_COLUMNS}`,
     [limit],
   );
   return rows;
 }
 
-/** A run that the engine has taken waits for a worker; it is asked for again only in case the engine lost it. */
+/** A run that the engine has taken waits for a worker. The dispatcher asks for it again only in case the engine has lost it. */
 const ACCEPTED_FOR = `interval '5 minutes'`;
 
-/** The engine has the run: a backlog of thousands must not be started anew every minute. */
+/** Notes that the engine has the run, because a backlog of thousands must not be started anew every minute. */
 export async function noteAccepted(pool: pg.Pool, item: Pick<DueItem, 'itemId' | 'epoch'>): Promise<void> {
   await pool.query(
     `UPDATE items SET accepted_at = now(), start_after = now() + ${ACCEPTED_FOR}
@@ -57,14 +57,14 @@ export async function takeDueWakes(pool: pg.Pool, limit: number): Promise<DueIte
     `WITH due AS (
        SELECT id AS due_id FROM items WHERE wake_after <= now() ORDER BY wake_after LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      )
-     UPDATE items SET wake_after = now() + ${backoff('wake_tries', MAX_WAKE_SECONDS)}, wake_tries = wake_tries + 1
+     UPDATE items SET wake_after = now() + ${backoffOf('wake_tries', MAX_WAKE_SECONDS)}, wake_tries = wake_tries + 1
      FROM due WHERE id = due_id RETURNING ${DUE_COLUMNS}`,
     [limit],
   );
   return rows;
 }
 
-/** The run is gone or was told to end, and nothing has happened since: no more wakes. */
+/** Ends the wakes of a run that is gone or was told to end, unless the item has changed since. */
 export async function clearWake(pool: pg.Pool, item: Pick<DueItem, 'itemId' | 'version'>): Promise<void> {
   await pool.query('UPDATE items SET wake_after = NULL, wake_tries = 0 WHERE id = $1 AND version = $2', [
     item.itemId,

@@ -1,9 +1,9 @@
-/** The end of a hold that is over: `now()`, rounded to the column's milliseconds, may lie half of one ahead. */
+/** The end of a hold that is over. `now()` itself, rounded to the column's milliseconds, may lie half a millisecond ahead. */
 export const OVER = `now() - interval '1 ms'`;
 
-/** What holds the item of a row `i`: a pause of its pipeline first, for only a person ends that; then a breaker that holds the
- *  stage it waits for, until that lets somebody through. A run that has ended can't come for its place: once one is free, the
- *  item is no longer held, or a sweep would leave it and nobody would ever try. */
+/** The hold of the item of a row `i`: first a pause of its pipeline, because only a person ends a pause; then a breaker that holds the
+ *  stage that the item waits for, until the breaker lets an item through. A run that has ended can't come for a place. Its item is no
+ *  longer held once a place is free, or every sweep would leave the item alone and nobody would ever try it. */
 export const HOLD_OF_ITEM = `
   SELECT h.kind, h.key, COALESCE(b.next_pass_at, h.until) AS until, h.reason
   FROM holds h LEFT JOIN breakers b ON h.kind = 'breaker' AND b.pipeline = h.pipeline AND b.class = h.key

@@ -11,7 +11,7 @@ const KEPT_FOR = `interval '24 hours'`;
 export interface Keyed {
   caller: string;
   route: string;
-  /** None: the request is not sent again. */
+  /** Undefined: the caller does not send the request again. */
   key: string | undefined;
   body: unknown;
 }
@@ -21,9 +21,9 @@ export interface Answer {
   body: JsonObject;
 }
 
-/** Answers a request that may be sent again: the first makes the answer, the others are given the same. What `make` writes
- *  and the answer are committed together. A concurrent one waits here for the first, and finds its answer. Without a key
- *  `make` is given the pool: one statement needs no transaction. */
+/** Answers a request that may be sent again: the first request makes the answer, the others get the same one. The rows that `make`
+ *  writes and the answer are committed together. A concurrent request waits here for the first and finds its answer. Without a key
+ *  `make` is given the pool, because one statement needs no transaction. */
 export async function answerOnce(
   pool: pg.Pool,
   { key, ...request }: Keyed,
@@ -50,7 +50,7 @@ async function answerInside(
     [caller, route, key],
   );
   const [known] = rows;
-  if (known) return sameAnswer(known, bodyHash, key);
+  if (known) return repeatAnswer(known, bodyHash, key);
 
   const answer = await make(transaction);
   await transaction.query(
@@ -62,7 +62,7 @@ async function answerInside(
   return answer;
 }
 
-function sameAnswer(known: Answer & { bodyHash: string }, bodyHash: string, key: string): Answer {
+function repeatAnswer(known: Answer & { bodyHash: string }, bodyHash: string, key: string): Answer {
   if (known.bodyHash !== bodyHash) {
     throw new AppError('idempotency_conflict', `the key '${key}' was used with another body; choose a new key`, {
       errors: [{ path: 'Idempotency-Key', message: 'used with another body in the last 24 hours' }],

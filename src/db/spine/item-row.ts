@@ -1,4 +1,5 @@
 import type { ErrorClass } from '../../core/error-class.js';
+import type { RunRef } from '../../core/run.js';
 import type { Sql } from '../../ports/sql.js';
 
 /** The columns of `items` that decisions are made on. */
@@ -21,17 +22,18 @@ export interface ItemRow {
   now: Date;
 }
 
-/** A pause without an end: as long as the longest timer that makes sense; the run asks again then. */
+/** A pause without an end lasts as long as the longest timer that makes sense. The run asks again then. */
 export const FOR_EVER_MS = 365 * 24 * 3_600_000;
 
-/** How long until that time, in whole milliseconds. Servers before 17 can't subtract from infinity. */
+/** The milliseconds until a time, as SQL. Servers before 17 can't subtract from infinity. */
 export function msUntil(time: string): string {
-  return `CASE WHEN NOT isfinite(${time}) THEN ${String(FOR_EVER_MS)}
-    ELSE least(${String(FOR_EVER_MS)}, ceil(extract(epoch FROM ${time} - now()) * 1000)) END::float8`;
+  return `CASE WHEN NOT isfinite(${time}) THEN ${FOR_EVER_MS}
+    ELSE least(${FOR_EVER_MS}, ceil(extract(epoch FROM ${time} - now()) * 1000)) END::float8`;
 }
 
-/** That an item whose id is given is live, in words that match no partial index: a plan made while the tables were empty would
- *  walk one of those, with every dead entry in it, for as long as the connection lives, and not the primary key. */
+/** The condition that an item found by its id is live. It is written so that it matches no partial index: a plan that is made while
+ *  the tables are empty would walk such an index, with every dead entry in it, instead of the primary key, for as long as the
+ *  connection lives. */
 export const IS_LIVE = `coalesce(ended_at, 'infinity') = 'infinity'`;
 
 const ITEM_COLUMNS = `
@@ -39,7 +41,7 @@ const ITEM_COLUMNS = `
   last_rescue_at AS "lastRescueAt", error_class AS "errorClass", ended_at AS "endedAt", now() AS now,
   CASE WHEN paused_until > now() THEN ${msUntil('paused_until')} END AS "pausedForMs"`;
 
-/** Locks the item before anything else of it is looked at; every transaction of the spine begins so. */
+/** Locks the item. Every transaction of the spine begins with this lock, before it reads anything else of the item. */
 export async function lockItem(transaction: Sql, itemId: string): Promise<ItemRow | null> {
   const { rows } = await transaction.query<ItemRow>(
     `SELECT ${ITEM_COLUMNS} FROM items WHERE id = $1 FOR NO KEY UPDATE`,
@@ -48,11 +50,20 @@ export async function lockItem(transaction: Sql, itemId: string): Promise<ItemRo
   return rows[0] ?? null;
 }
 
-/** The item's run has looked at its row: it is started, and need not be woken for what the row says now. */
+/** The item's run has looked at its row: the run is started, and the row as it is now needs no wake. */
 export async function markSeen(transaction: Sql, itemId: string): Promise<void> {
   await transaction.query(
     `UPDATE items SET started = true, wake_after = NULL, wake_tries = 0
      WHERE id = $1 AND (NOT started OR wake_after IS NOT NULL)`,
     [itemId],
+  );
+}
+
+/** The last act of a run that ends before its item does, so that the sweep need not wait until the item has been silent. */
+export async function markRunEnded(sql: Sql, run: RunRef): Promise<void> {
+  await sql.query(
+    `UPDATE items SET run_ended_at = now(), updated_at = now()
+     WHERE id = $1 AND epoch = $2 AND ended_at IS NULL AND run_ended_at IS NULL`,
+    [run.itemId, run.epoch],
   );
 }

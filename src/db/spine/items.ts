@@ -4,8 +4,8 @@ import { entryStep, type Step } from '../../core/step.js';
 import type { RunInput } from '../../core/run.js';
 import type { Sql, Statement } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
-import { prepared } from '../postgres/client.js';
-import { drawnFrom, Parameters, storableJson } from '../postgres/parameters.js';
+import { queryPrepared } from '../postgres/client.js';
+import { checkSource, Parameters, storableJson } from '../postgres/parameters.js';
 import type { Actor } from './transition.js';
 
 export interface NewItem {
@@ -16,23 +16,23 @@ export interface NewItem {
   dedupeKey?: string;
   priority?: number;
   allowPartial?: boolean;
-  /** Inserts the domain's own row. It must draw `FROM item`, which is empty when there is a duplicate. */
+  /** Inserts the domain's own row. The statement must draw `FROM item`, which is empty when there is a duplicate. */
   row?: Statement;
 }
 
 export type Created =
   { created: true; id: string; createdAt: Date; run: RunInput | null } | { created: false; id: string };
 
-/** The API starts the run itself right after the commit; the dispatcher tries after this long, should the API have died. */
+/** The API starts the run right after the commit. The dispatcher tries after this long, in case the API has died. */
 const START_GRACE = `interval '1 second'`;
 
-/** Each further try needs another item with the key to have begun and ended in between. */
+/** Each further try means that another item with the key has begun and ended in between. */
 const MAX_TRIES = 5;
 
-/** Inserts the item, its first audit entry and the domain's row in one statement, so that a pool will do where nothing else is
- *  written. The caller starts the run after the commit, not before. A live item with the same dedupe key is returned instead. */
+/** Inserts the item, its first audit entry and the domain's row in one statement, so that a caller who writes nothing else needs no
+ *  transaction. The caller starts the run after the commit, not before. A live item with the same dedupe key is returned instead. */
 export async function createItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<Created> {
-  // Whoever held the key may end between the two looks; the second time round the key is free.
+  // The item that held the key may end between the two looks. The key is free the second time round.
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const created = (await insertItem(sql, pipeline, item)) ?? (await findDuplicate(sql, pipeline, item));
     if (created) return created;
@@ -45,11 +45,17 @@ async function insertItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<
   const step = entryStep(pipeline, pipeline.start, 1);
   const p = new Parameters();
   const columns = [
-    ...[id, pipeline.name, item.owner, pipeline.start, item.priority ?? 0, item.dedupeKey ?? null],
-    ...[item.dedupeKey !== undefined && pipeline.dedupes === 'all', item.allowPartial ?? false],
+    id,
+    pipeline.name,
+    item.owner,
+    pipeline.start,
+    item.priority ?? 0,
+    item.dedupeKey ?? null,
+    item.dedupeKey !== undefined && pipeline.dedupes === 'all',
+    item.allowPartial ?? false,
   ].map((value) => p.add(value));
   const startAfter = step ? `now() + ${START_GRACE}` : 'NULL';
-  const [made] = await prepared<{ createdAt: Date }>(
+  const [made] = await queryPrepared<{ createdAt: Date }>(
     sql,
     `WITH item AS (
        INSERT INTO items (id, pipeline, owner, state, priority, dedupe_key, dedupes_all, allow_partial, start_after)
@@ -60,7 +66,7 @@ async function insertItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<
        SELECT id, pipeline, owner, version, visit, epoch, state,
          ${p.add(item.trigger)}, ${p.add(item.actor.id)}, ${p.add(item.actor.type)}, ${p.add(storableJson(item.metadata ?? {}))}::jsonb
        FROM item
-     )${item.row ? `, domain AS (${p.embed(drawnFrom('item', item.row))})` : ''}
+     )${item.row ? `, domain AS (${p.embed(checkSource('item', item.row))})` : ''}
      SELECT created_at AS "createdAt" FROM item`,
     p.values,
   );
@@ -82,7 +88,7 @@ export async function findDuplicate(
   return duplicate ? { created: false, id: duplicate.id } : null;
 }
 
-/** The first step of a run that starts now. Only a first run knows it from the table alone: a later one asks its row, for
+/** The first step of a run that starts now. The table alone says it for an item's first run. A later run asks its row, because
  *  stages of its state may be done. */
 export function firstStepOf(pipeline: Pipeline, item: { state: string; visit: number; epoch: number }): Step {
   if (item.epoch > 1) return { do: 'next' };

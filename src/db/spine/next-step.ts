@@ -1,31 +1,21 @@
 import type pg from 'pg';
-import {
-  afterStage,
-  claimedState,
-  isAwaits,
-  isEnd,
-  isRests,
-  rowOf,
-  spentTriggerOf,
-  stagesIn,
-  targetOf,
-  triggerOf,
-} from '../../core/machine.js';
+import { isAwaits, isDoes, rowOf, stagesIn } from '../../core/machine.js';
 import type { AwaitsRow, Pipeline, StageRow } from '../../core/pipeline.js';
-import { ADMISSION_RETRY_MS, entryStep, stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../../core/step.js';
+import { ADMISSION_RETRY_MS, stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../../core/step.js';
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
-import { mayEnter } from './admission.js';
 import { inTransaction } from '../postgres/client.js';
-import { type ItemRow, lockItem, markSeen } from './item-row.js';
 import { markRescueMoving } from '../recovery/receipts.js';
-import { actorIn, type ItemError, type Move, recordTransition, WORKER } from './transition.js';
+import { mayEnter } from './admission.js';
+import { type ItemRow, lockItem, markSeen } from './item-row.js';
+import { type Failure, outcomeMove, sequelOf, spentMove, stepOnEntry } from './sequel.js';
+import { type ItemError, type Move, moveLocked, WORKER } from './transition.js';
 
-/** Failed units named in the item's error; the rest is counted. */
+/** Failed units named in the item's error. The others are counted. */
 const UNITS_NAMED = 20;
 
-/** Asked by a run that does not know where its row is: after a wait, at the end of a window of units, after a claim that
- *  found the row elsewhere. */
+/** A run that does not know where its row is asks for its step: after a wait, at the end of a window of units, after a claim that
+ *  found the row in another state. */
 export async function nextStep(
   pool: pg.Pool,
   pipeline: Pipeline,
@@ -42,67 +32,53 @@ export async function nextStep(
   });
 }
 
-/** The step of a locked item. Moves it on where a stored outcome was not applied yet, or the last unit has ended. */
+/** The step of a locked item. Moves the item on where a stored outcome was not applied yet, or where the last unit has ended. */
 export async function stepOf(transaction: Sql, pipeline: Pipeline, item: ItemRow): Promise<Step> {
   const row = rowOf(pipeline, item.state);
-  if (isEnd(row)) return { do: 'end', why: 'final' };
   if (isAwaits(row)) return awaitStep(transaction, pipeline, item, row);
-  if (isRests(row)) {
-    return claimedState(row) === undefined
-      ? { do: 'end', why: 'left' }
-      : (entryStep(pipeline, item.state, item.visit) ?? { do: 'end', why: 'left' });
-  }
+  if (!isDoes(row)) return stepOnEntry(pipeline, item.state, item.visit);
+  const { state } = item;
   let outcome = 'done';
   let note: JsonObject = {};
   let last = '';
   for (const stage of stagesIn(row)) {
     const progress = await progressOf(transaction, item, stage);
     if ('step' in progress) return progress.step;
-    if ('failed' in progress) return moveOn(transaction, pipeline, item, failedMove(item, stage, progress.failed));
+    if ('failed' in progress) {
+      return moveOn(transaction, pipeline, item, spentMove(pipeline, state, stage, progress.failed));
+    }
     outcome = progress.outcome;
     note = progress.note ?? {};
     last = stage.stage;
   }
-  const after = afterStage(pipeline, { state: item.state, stage: last, outcome });
-  if (after.goes === 'on') throw new RangeError(`'${last}' is not the last stage of '${item.state}'`);
-  return moveOn(transaction, pipeline, item, {
-    from: item.state,
-    to: after.state,
-    via: 'outcome',
-    trigger: after.trigger,
-    actor: actorIn(pipeline, item.state),
-    metadata: note,
-  });
+  const sequel = sequelOf(pipeline, { state, stage: last, outcome }, note);
+  if (sequel.is === 'stage') throw new RangeError(`'${last}' is not the last stage of '${state}'`);
+  return moveOn(transaction, pipeline, item, sequel.move);
 }
 
-/** A person's state. Where a rescue took the item back it may come here again with the decision made: it is not asked for
- *  twice in one visit. */
+/** In a person's state. An item that a rescue took back may come to the state again with its decision made: nobody is asked twice
+ *  in one visit. */
 async function awaitStep(transaction: Sql, pipeline: Pipeline, item: ItemRow, row: AwaitsRow): Promise<Step> {
+  const { state } = item;
   const { rows } = await transaction.query<{ id: string; outcome: string; actor: string }>(
     'SELECT id, outcome, actor FROM decisions WHERE item_id = $1 AND visit = $2 AND state = $3',
-    [item.id, item.visit, item.state],
+    [item.id, item.visit, state],
   );
   const [decision] = rows;
-  const to = decision && targetOf(row, decision.outcome);
-  if (!decision || to === undefined) return { do: 'wait', state: item.state, forMs: null, reason: 'awaiting_decision' };
-  return moveOn(transaction, pipeline, item, {
-    from: item.state,
-    to,
-    via: 'outcome',
-    trigger: triggerOf(row, row.awaits, decision.outcome),
-    actor: WORKER,
-    metadata: { decision: decision.id, decidedBy: decision.actor },
-  });
+  const move =
+    decision &&
+    outcomeMove(pipeline, {
+      state,
+      outcome: decision.outcome,
+      by: row.awaits,
+      actor: WORKER,
+      metadata: { decision: decision.id, decidedBy: decision.actor },
+    });
+  if (!move) return { do: 'wait', state, forMs: null, reason: 'awaiting_decision' };
+  return moveOn(transaction, pipeline, item, move);
 }
 
 type Progress = { step: Step } | { outcome: string; note?: JsonObject | null } | { failed: Failure };
-
-/** What a stage whose tries were spent leaves: its own error, or its units'. */
-interface Failure {
-  error: Omit<ItemError, 'stage'>;
-  reason: string;
-  metadata: JsonObject;
-}
 
 async function progressOf(transaction: Sql, item: ItemRow, stage: StageRow): Promise<Progress> {
   return stage.fanOut ? unitsProgress(transaction, item, stage) : stageProgress(transaction, item, stage);
@@ -129,10 +105,11 @@ interface EndedTask {
   errorMessage: string;
 }
 
-/** Failed and yet here: the item went on without it, or a rescue brought the item back to where it had failed. */
-function failedProgress(stage: StageRow, { outcome, errorClass, errorMessage }: EndedTask): Progress {
-  if (outcome !== null || typeof stage.spent !== 'object') return { outcome: 'done' };
-  return { failed: { error: { class: errorClass, message: errorMessage }, reason: errorClass, metadata: {} } };
+/** The task has failed and its item is in the state still: the item went on without the stage, or a rescue brought the item back to
+ *  where it had failed. */
+function failedProgress({ stage, spent }: StageRow, { outcome, errorClass, errorMessage }: EndedTask): Progress {
+  if (outcome !== null || typeof spent !== 'object') return { outcome: 'done' };
+  return { failed: { error: { class: errorClass, message: errorMessage, stage }, reason: errorClass, metadata: {} } };
 }
 
 async function unitsProgress(transaction: Sql, item: ItemRow, stage: StageRow): Promise<Progress> {
@@ -140,7 +117,7 @@ async function unitsProgress(transaction: Sql, item: ItemRow, stage: StageRow): 
   const open = await transaction.query<{ unit: string }>(
     `SELECT unit FROM tasks
      WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit <> '' AND status = ANY (ARRAY['waiting', 'running'])
-     ORDER BY position LIMIT ${String(UNITS_PER_WINDOW)}`,
+     ORDER BY position LIMIT ${UNITS_PER_WINDOW}`,
     key,
   );
   const units = open.rows.map((each) => each.unit);
@@ -151,7 +128,7 @@ async function unitsProgress(transaction: Sql, item: ItemRow, stage: StageRow): 
      WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit <> '' AND status = 'failed' ORDER BY position`,
     key,
   );
-  return failed.rows.length > 0 ? { failed: unitsFailure(failed.rows) } : { outcome: 'done' };
+  return failed.rows.length > 0 ? { failed: unitsFailure(stage.stage, failed.rows) } : { outcome: 'done' };
 }
 
 interface FailedUnit {
@@ -160,13 +137,13 @@ interface FailedUnit {
   errorMessage: string | null;
 }
 
-function unitsFailure(failed: readonly FailedUnit[]): Failure {
+function unitsFailure(stage: string, failed: readonly FailedUnit[]): Failure {
   const named = failed.slice(0, UNITS_NAMED).map((each) => each.unit);
-  const more = failed.length > named.length ? ` and ${String(failed.length - named.length)} more` : '';
+  const more = failed.length > named.length ? ` and ${failed.length - named.length} more` : '';
   const first = failed[0]?.errorMessage ?? 'no reason recorded';
-  const message = `${String(failed.length)} units failed: ${named.join(', ')}${more}; the first: ${first}`;
+  const message = `${failed.length} units failed: ${named.join(', ')}${more}; the first: ${first}`;
   return {
-    error: { class: failed[0]?.errorClass ?? 'UNKNOWN', message },
+    error: { class: failed[0]?.errorClass ?? 'UNKNOWN', message, stage },
     reason: 'UNITS_FAILED',
     metadata: { failedUnits: failed.length, units: named },
   };
@@ -176,28 +153,12 @@ function mayLeaveUnits(item: ItemRow, stage: StageRow): boolean {
   return stage.fanOut?.needs === 'any' || (stage.fanOut?.needs === 'asked' && item.allowPartial);
 }
 
-function failedMove(item: ItemRow, stage: StageRow, { error, reason, metadata }: Failure): Move {
-  if (typeof stage.spent !== 'object') throw new RangeError(`fan-out '${stage.stage}' must name where it fails to`);
-  return {
-    from: item.state,
-    to: stage.spent.move,
-    via: 'spent',
-    trigger: spentTriggerOf(stage),
-    actor: WORKER,
-    metadata,
-    reason,
-    error: { ...error, stage: stage.stage },
-  };
-}
-
-/** Moves a locked item and says what comes next; where the next state is full the item stays and asks again. */
+/** Moves a locked item and says what comes next. Where the next state is full, the item stays and its run asks again. */
 async function moveOn(transaction: Sql, pipeline: Pipeline, item: ItemRow, move: Move): Promise<Step> {
   if (!(await mayEnter(transaction, pipeline, move.to))) {
     return { do: 'wait', state: item.state, forMs: ADMISSION_RETRY_MS, reason: 'backlog' };
   }
-  const expected = { itemId: item.id, state: item.state, visit: item.visit, epoch: item.epoch };
-  const moved = await recordTransition(transaction, pipeline, expected, move);
-  if (!moved) throw new Error(`item ${item.id} moved while it was locked`);
+  const moved = await moveLocked(transaction, pipeline, item, move);
   if (isAwaits(rowOf(pipeline, move.to))) return stepOf(transaction, pipeline, { ...item, state: move.to });
-  return entryStep(pipeline, move.to, moved.visit) ?? { do: 'end', why: 'left' };
+  return stepOnEntry(pipeline, move.to, moved.visit);
 }

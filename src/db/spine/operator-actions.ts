@@ -4,16 +4,16 @@ import { storableJson } from '../postgres/parameters.js';
 import type { Actor } from './transition.js';
 
 export interface OperatorAction {
-  /** What was done: pause, resume, trigger. */
+  /** The act: pause, resume, trigger. */
   action: string;
-  /** To what: `pipeline:canary`, `schedule:sweep-canary`. */
+  /** The object of the act: `pipeline:<name>`, `schedule:sweep-<name>`. */
   target: string;
   actor: Actor;
   reason?: string | undefined;
   metadata?: JsonObject;
 }
 
-/** The audit entry of what an operator did to something that is no item. */
+/** Writes the audit entry of an operator's act on a pipeline or a schedule. */
 export async function recordOperatorAction(sql: Sql, done: OperatorAction): Promise<void> {
   await sql.query(
     `INSERT INTO operator_actions (action, target, reason, actor, actor_type, metadata) VALUES ($1, $2, $3, $4, $5, $6::jsonb)`,

@@ -10,7 +10,7 @@ interface Asked {
   reason?: string | undefined;
 }
 
-/** Claims of the pipeline answer `hold` until then; what runs ends as it would. Paused again, it is paused anew. */
+/** Claims of the pipeline answer `hold` until the pause ends; attempts that run go on. A second pause replaces the first. */
 export async function pausePipeline(
   pool: pg.Pool,
   { pipeline, actor, reason, forMs }: Asked & { reason: string; forMs: number },
@@ -38,8 +38,8 @@ export async function pausePipeline(
   });
 }
 
-/** Ends the pause at once. Runs that wait for its end know nothing of that: the row stays until `wakeReleased` has told
- *  them, however many there are and whoever dies meanwhile. False: it was not paused. */
+/** Ends the pause at once. The runs that wait for its end don't know yet: the row stays until `wakeReleased` has told all of them,
+ *  however many there are and whichever process dies meanwhile. False: the pipeline was not paused. */
 export async function resumePipeline(pool: pg.Pool, { pipeline, actor, reason }: Asked): Promise<boolean> {
   return inTransaction(pool, async (transaction) => {
     const { rowCount } = await transaction.query(
@@ -52,11 +52,11 @@ export async function resumePipeline(pool: pg.Pool, { pipeline, actor, reason }:
   });
 }
 
-/** Before every item's. */
+/** Sorts before the id of every item. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Marks one page of a released pipeline's items to be woken. Those that run need no wake; those whose row is locked are on
- *  their way. The page where nothing is left removes the row. Returns how many were looked at. */
+/** Marks one page of a released pipeline's items to be woken. Items with a running task need no wake. Items whose row is locked are
+ *  on their way. The page that finds no item removes the hold's row. Returns how many items the page had. */
 export async function wakeReleased(pool: pg.Pool, limit: number): Promise<number> {
   const { rows } = await pool.query<{ seen: number }>(
     `WITH released AS (

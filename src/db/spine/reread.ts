@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { type Claimed, taskKey } from './attempt.js';
 
-/** What became of an attempt: of a commit whose answer was lost, or of a claim that is not found. */
+/** Finds out the end of an attempt whose commit got no answer, or whose claim is not found. */
 export type Fate = 'committed' | 'not_committed' | 'claim_lost' | 'superseded';
 
-/** Asks the task by this attempt's claim: nobody else can have ended it under that. The commit may still be on its
- *  way in a session that outlived its connection: the locks wait for it. */
+/** Reads the task and compares it with this attempt's claim: nobody else can have ended the task under this claim. The commit may
+ *  still be on its way in a session that outlived its connection, and the locks wait for it. */
 export async function rereadAttempt(pool: pg.Pool, claimed: Claimed): Promise<Fate> {
   const { rows } = await pool.query<{ fence: number; claimId: string | null; status: string | null }>(
     `WITH item AS (
@@ -19,13 +19,13 @@ export async function rereadAttempt(pool: pg.Pool, claimed: Claimed): Promise<Fa
   );
   const [task] = rows;
   if (!task) return 'superseded';
-  // Fences only rise: one that is lower is from before the claim.
+  // Fences only rise, so a lower fence is from before the claim.
   if (task.fence < claimed.fence) return 'claim_lost';
   if (task.fence !== claimed.fence || task.claimId !== claimed.claimId) return 'superseded';
   return task.status === 'running' ? 'not_committed' : 'committed';
 }
 
-/** Leaves a trace of a commit that was refused because another attempt has the task; operators count these. */
+/** Records a commit that was refused because another attempt has the task. Operators count the refusals. */
 export async function recordRefusal(pool: pg.Pool, pipeline: string, claimed: Claimed): Promise<void> {
   await pool.query(
     'INSERT INTO refusals (item_id, pipeline, stage, unit, fence, worker) VALUES ($1, $2, $3, $4, $5, $6)',

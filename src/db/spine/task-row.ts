@@ -11,7 +11,7 @@ export interface TaskRow {
   crashes: number;
   suspect: boolean;
   soleCrashes: number;
-  /** A receipt waits for it, or may have to be written: the next claim sees to that. */
+  /** A receipt of the task is open, or may have to be written. The next claim sees to both. */
   recovering: boolean;
   checkpoint: unknown;
   worker: string | null;
@@ -20,17 +20,17 @@ export interface TaskRow {
   startedAt: Date | null;
 }
 
-/** What a claim has locked: the item, and the task as the attempt before left it. */
+/** The rows that a claim has locked: the item, and the task as the attempt before left it. */
 export interface Found {
   item: ItemRow;
   attempt: Attempt;
   before: TaskRow;
 }
 
-/** In words that match no partial index, for the reason of IS_LIVE. */
+/** Matches no partial index, for the reason of IS_LIVE. */
 export const IS_RUNNING = `t.status || '' = 'running'`;
 
-/** Locks the task, after its item; one that was never claimed is there from then on. */
+/** Locks the task, after its item. The first claim of a task makes its row. */
 export async function lockTask(transaction: Sql, attempt: Attempt): Promise<TaskRow> {
   await transaction.query(
     `INSERT INTO tasks (item_id, visit, stage, unit) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,

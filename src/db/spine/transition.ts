@@ -4,9 +4,10 @@ import type { Pipeline } from '../../core/pipeline.js';
 import { entryStep } from '../../core/step.js';
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
-import { prepared } from '../postgres/client.js';
+import { queryPrepared } from '../postgres/client.js';
 import { Parameters, storableJson, storableText } from '../postgres/parameters.js';
-import { toldOfEnd } from '../recovery/tell-of-end.js';
+import { tellOfEnd } from '../recovery/tell-of-end.js';
+import type { ItemRow } from './item-row.js';
 
 export interface Actor {
   id: string;
@@ -15,19 +16,13 @@ export interface Actor {
 export const SYSTEM: Actor = { id: 'system', type: 'system' };
 export const WORKER: Actor = { id: 'worker', type: 'worker' };
 
-/** Who makes a move that a stage's outcome leads to. */
-export function actorIn(pipeline: Pipeline, state: string): Actor {
-  const row = rowOf(pipeline, state);
-  return 'by' in row && row.by === 'system' ? SYSTEM : WORKER;
-}
-
 export interface ItemError {
   class: ErrorClass;
   message: string;
   stage: string;
 }
 
-/** A move of an item, or (from = to) a change of its flags that must be as exact as one. */
+/** A move of an item, or (from = to) a change of its flags that must be as exact as a move. */
 export interface Move {
   from: string;
   to: string;
@@ -35,17 +30,17 @@ export interface Move {
   trigger: string;
   actor: Actor;
   metadata?: JsonObject;
-  /** Why it ended, in the word its owner sees: CANCELLED, POISON, … */
+  /** Why the item ended, in the word that its owner sees: CANCELLED, POISON, … */
   reason?: string;
   error?: ItemError;
-  /** Of a rescue: how many there were, counting this one, and how long nothing more is done after it. */
+  /** Of a rescue: how many rescues there were, counting this one, and how long the item is left alone after it. */
   rescue?: { count: number; againAfterMs: number };
-  /** Of a pause: until when. */
+  /** Of a pause: when it ends. */
   pausedUntil?: Date | 'infinity';
   priority?: number;
 }
 
-/** What the mover saw; if the row says otherwise by now, nothing happens. */
+/** The row as the mover saw it. Nothing happens if the row says otherwise by now. */
 export interface Expected {
   itemId: string;
   state: string;
@@ -59,10 +54,10 @@ export interface Moved {
   epoch: number;
 }
 
-/** A decision, a cancel or a pause is acted on by the API at once; the dispatcher repeats the wake after this long. */
+/** The API wakes the run at once after a decision, a cancel or a pause. The dispatcher repeats the wake after this long. */
 const WAKE_GRACE = `interval '2 seconds'`;
 
-/** The only statement that changes `items.state`. Null: the item was elsewhere by then. */
+/** The only statement that changes `items.state`. Null: the row was no longer as expected. */
 export async function recordTransition(
   sql: Sql,
   pipeline: Pipeline,
@@ -78,8 +73,20 @@ export async function recordTransition(
       FOR NO KEY UPDATE
     ), ${transitionParts(pipeline, move, p)}
     SELECT version, visit, epoch FROM moved`;
-  const [moved] = await prepared<Moved>(sql, text, p.values);
+  const [moved] = await queryPrepared<Moved>(sql, text, p.values);
   return moved ?? null;
+}
+
+/** Moves an item whose row this transaction has locked and read, so that the row must still be as it was read. */
+export async function moveLocked(
+  transaction: Sql,
+  pipeline: Pipeline,
+  { id: itemId, state, visit, epoch }: Pick<ItemRow, 'id' | 'state' | 'visit' | 'epoch'>,
+  move: Move,
+): Promise<Moved> {
+  const moved = await recordTransition(transaction, pipeline, { itemId, state, visit, epoch }, move);
+  if (!moved) throw new Error(`item ${itemId} moved while it was locked`);
+  return moved;
 }
 
 /** The move and its audit entry, as parts of a larger statement whose `guard` names the item or is empty. */
@@ -96,34 +103,35 @@ export function transitionParts(pipeline: Pipeline, move: Move, p: Parameters): 
       SELECT id, ${p.add(pipeline.name)}, owner, version, visit, epoch, ${p.add(move.from)}, ${p.add(move.to)}, ${p.add(move.trigger)},
         ${p.add(move.actor.id)}, ${p.add(move.actor.type)}, ${p.add(storableJson(move.metadata ?? {}))}::jsonb
       FROM moved
-    )${toldOfEnd(pipeline, move, p)}`;
+    )${tellOfEnd(pipeline, move, p)}`;
 }
 
 function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] {
   const all = ['version = i.version + 1', 'updated_at = now()'];
   if (move.via === 'pause') {
-    return [...all, `paused_until = ${p.add(move.pausedUntil)}`, `pause_reason = ${p.add(move.reason)}`, wakes()];
+    return [...all, `paused_until = ${p.add(move.pausedUntil)}`, `pause_reason = ${p.add(move.reason)}`, WAKE];
   }
   if (move.via === 'reprioritize') return [...all, `priority = ${p.add(move.priority)}`];
-  if (move.via === 'resume') return [...all, ...NOT_PAUSED, wakes()];
-  // The dispatcher must not start what only a person drives on.
-  if (move.via === 'park')
+  if (move.via === 'resume') return [...all, ...NOT_PAUSED, WAKE];
+  if (move.via === 'park') {
+    // Only a person drives a parked item on, so the dispatcher must not start it.
     return [...all, 'parked_at = now()', `parked_why = ${p.add(move.reason)}`, 'start_after = NULL'];
+  }
 
   all.push(`state = ${p.add(move.to)}`, 'entered_at = now()', 'beat_at = now()');
   if (move.error !== undefined || !keepsError(move.via)) all.push(...errorOf(move, p));
   const ends = isEnd(rowOf(pipeline, move.to));
-  if (ends) all.push(...endingOf(move, p));
+  if (ends) all.push(...endAssignmentsOf(move, p));
   if (beginsRun(move.via, ends)) all.push('epoch = i.epoch + 1', ...newRunOf(pipeline, move.to));
   else if (!ends && leavesRest(pipeline, move)) all.push(NEXT_UNUSED_EPOCH, ...newRunOf(pipeline, move.to));
-  else if (concernsRun(pipeline, move, ends)) all.push(wakes());
+  else if (concernsRun(pipeline, move, ends)) all.push(WAKE);
   if (move.via === 'rescue') all.push(...rescueOf(move, p));
   if (move.via === 'exhaustion' && !ends) all.push(...NO_RESCUES);
   if (beginsVisit(move.via)) all.push(...newVisitOf());
   return all;
 }
 
-/** A rescue has not made up for the last error yet, and an item that is given up shows what it failed with. */
+/** A rescue has not made up for the last error yet, and an item that is given up shows the error that it failed with. */
 function keepsError(via: Via): boolean {
   return via === 'rescue' || via === 'exhaustion';
 }
@@ -136,14 +144,14 @@ function errorOf({ error }: Move, p: Parameters): string[] {
   ];
 }
 
-/** Whether the move takes the item's running tasks from their attempts, whose commits it makes impossible. */
+/** Whether the move takes the item's running tasks from their attempts, whose commits are refused from then on. */
 function takesTasks(via: Via): boolean {
   return via === 'cancel' || via === 'exhaustion' || via === 'rescue' || via === 'retry';
 }
 
-/** Left as running, they would be shown as inflight for ever, keep their worker from running another suspect, and count as
- *  crashed when a rescue's run claims them. The caller has the item's lock since an earlier statement, so that this one
- *  sees every claim there was. */
+/** Tasks that were left as running would be shown as inflight for ever, keep their worker from running another suspect, and count
+ *  as crashed when a rescue's run claims them. The caller has held the item's lock since an earlier statement, so that this
+ *  statement sees every claim there was. */
 function takeTasks(pipeline: Pipeline, p: Parameters): string {
   return `taken AS (
       UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, suspect = false, token = NULL
@@ -154,13 +162,11 @@ function takeTasks(pipeline: Pipeline, p: Parameters): string {
     )`;
 }
 
-function wakes(): string {
-  return `wake_after = now() + ${WAKE_GRACE}, wake_tries = 0`;
-}
+const WAKE = `wake_after = now() + ${WAKE_GRACE}, wake_tries = 0`;
 
 const NOT_PAUSED = ['paused_until = NULL', 'pause_reason = NULL'];
 
-function endingOf(move: Move, p: Parameters): string[] {
+function endAssignmentsOf(move: Move, p: Parameters): string[] {
   return ['ended_at = now()', `end_reason = ${p.orNull(move.reason)}`, 'start_after = NULL', ...NOT_PAUSED];
 }
 
@@ -172,16 +178,16 @@ function beginsRun(via: Via, ends: boolean): boolean {
   return via === 'rescue' || beginsVisit(via) || (via === 'exhaustion' && !ends);
 }
 
-/** Whether nobody walks the item: it rests until something other than a run moves it. */
+/** Whether the item leaves a state where no run drives it, because only an event moves it on. */
 function leavesRest(pipeline: Pipeline, { from, via }: Move): boolean {
   const row = rowOf(pipeline, from);
   return via === 'outcome' && isRests(row) && claimedState(row) === undefined;
 }
 
-/** The same while no run was ever asked for under it. */
+/** The epoch stays the same while no run was ever asked for under it. */
 const NEXT_UNUSED_EPOCH = 'epoch = i.epoch + (i.started OR i.start_after IS NOT NULL)::int';
 
-/** `started` is cleared together with the epoch and never without it, or a closed run's id would be started again. */
+/** `started` is cleared only together with a new epoch, or the dispatcher would start the id of a closed run again. */
 function newRunOf(pipeline: Pipeline, to: string): string[] {
   const wantsRun = entryStep(pipeline, to, 1) !== null;
   return [
@@ -204,14 +210,14 @@ function rescueOf({ rescue }: Move, p: Parameters): string[] {
   ];
 }
 
-/** Whoever takes it up from here begins with a whole budget. */
+/** From here on the item has its whole budget of rescues again. */
 const NO_RESCUES = ['rescues = 0', 'last_rescue_at = NULL', 'next_rescue_after = NULL'];
 
 function newVisitOf(): string[] {
   return ['visit = i.visit + 1', ...NO_RESCUES, 'ended_at = NULL', 'end_reason = NULL', ...NOT_PAUSED];
 }
 
-/** Whether somebody other than the run made this move, so that the run has to be told. */
+/** Whether a person or recovery makes this move, and not the run, so that the run has to be told. */
 function concernsRun(pipeline: Pipeline, move: Move, ends: boolean): boolean {
   if (move.via === 'cancel' || move.via === 'exhaustion') return ends;
   return move.via === 'outcome' && isAwaits(rowOf(pipeline, move.from)) && move.actor.type !== 'worker';

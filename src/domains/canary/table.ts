@@ -1,16 +1,19 @@
 import { definePipeline, fanOut, stage } from '../../core/pipeline.js';
 
-/** Ten minutes: the longest a canary's stage may be asked to take, and a little more. */
-const WITHIN = '11m';
+/** The options that all stages share. */
+const STAGE = {
+  tries: 3,
+  // A canary's stage may be asked to take ten minutes. One more is left for the claim and the commit.
+  within: '11m',
+  // Two seconds instead of the default four, so that a drill soon shows that a worker is frozen.
+  beats: '2s',
+  // A canary reports progress four times a second. A stage that was told to hang is found after this time.
+  progressWithin: '5s',
+  spent: { move: 'FAILED' },
+} as const;
 
-/** Two seconds, not the default four: a drill should show a frozen worker soon. */
-const BEATS = '2s';
-
-/** A canary reports progress four times a second; one told to hang is found out after this long. */
-const PROGRESS = '5s';
-
-/** A small pipeline of our own that proves an installation: three stages that take as long as asked and leave one effect
- *  each, with an optional fan-out and an optional decision. */
+/** A small pipeline that proves an installation: three stages that take as long as asked and leave one effect each,
+ *  with an optional fan-out and an optional decision. */
 export const canary = definePipeline({
   name: 'canary',
   start: 'FIRST',
@@ -23,50 +26,14 @@ export const canary = definePipeline({
     exhausted: 'FAILED',
   },
   cancelled: 'FAILED',
+  // More canaries than any drill needs, and few enough that no owner floods the queue.
+  livePerOwner: 1_000,
   states: {
-    FIRST: {
-      does: stage('first', {
-        tries: 3,
-        within: WITHIN,
-        beats: BEATS,
-        progressWithin: PROGRESS,
-        spent: { move: 'FAILED' },
-      }),
-      then: { done: 'SECOND', split: 'SPREADING' },
-    },
-    SPREADING: {
-      does: fanOut('spread', {
-        tries: 3,
-        within: WITHIN,
-        beats: BEATS,
-        progressWithin: PROGRESS,
-        width: 8,
-        needs: 'all',
-        spent: { move: 'FAILED' },
-      }),
-      then: { done: 'SECOND' },
-    },
-    SECOND: {
-      does: stage('second', {
-        tries: 3,
-        within: WITHIN,
-        beats: BEATS,
-        progressWithin: PROGRESS,
-        spent: { move: 'FAILED' },
-      }),
-      then: { done: 'THIRD', ask: 'AWAITING' },
-    },
+    FIRST: { does: stage('first', STAGE), then: { done: 'SECOND', split: 'SPREADING' } },
+    SPREADING: { does: fanOut('spread', { ...STAGE, width: 8, needs: 'all' }), then: { done: 'SECOND' } },
+    SECOND: { does: stage('second', STAGE), then: { done: 'THIRD', ask: 'AWAITING' } },
     AWAITING: { awaits: 'owner', then: { approve: 'THIRD', reject: 'FAILED' } },
-    THIRD: {
-      does: stage('third', {
-        tries: 3,
-        within: WITHIN,
-        beats: BEATS,
-        progressWithin: PROGRESS,
-        spent: { move: 'FAILED' },
-      }),
-      then: { done: 'DONE' },
-    },
+    THIRD: { does: stage('third', STAGE), then: { done: 'DONE' } },
     DONE: { ends: 'done' },
     FAILED: { ends: 'failed', reopens: 'FIRST' },
   },

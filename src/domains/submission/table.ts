@@ -2,16 +2,17 @@ import { definePipeline, stage } from '../../core/pipeline.js';
 
 const FETCH = {
   tries: 2,
-  // There is one more try: a server that refuses or breaks off is well again after half a minute rather than after a second.
+  // Half a minute before the only other try, because a server that refuses or breaks off seldom recovers within a
+  // second.
   backoff: { first: '30s', max: '30s' },
-  // A minute for git, and as long again for a slow database: a fetch ends by its own limit first.
+  // A minute for git, and as long again for a slow database. A fetch reaches git's own limit first.
   within: '2m',
 } as const;
 
 const PUBLISH = { tries: 3, within: '60s', spent: 'leave' } as const;
 
-/** A skill is submitted, scanned, judged, perhaps reviewed by a person, and published with a version, or rejected with reasons.
- *  A final state never changes: a rejected skill is submitted again as a new item. */
+/** A skill is submitted, scanned, judged, perhaps reviewed by a person, and published with a version, or rejected with
+ *  reasons. A final state never changes: a rejected skill is submitted again as a new item. */
 export const submission = definePipeline({
   name: 'submission',
   start: 'RECEIVED',
@@ -21,14 +22,16 @@ export const submission = definePipeline({
     backoff: ['3m', '10m', '30m'],
     budgetResetAfter: '24h',
     oldestRescued: '7d',
-    // An outage of the judge is not a verdict: a person is asked instead.
+    // An outage of the judge is not a verdict, so a person decides instead.
     exhausted: { LLM_ERROR: 'NEEDS_REVIEW', other: 'REJECTED' },
     triggers: { LLM_ERROR: 'judge-unavailable' },
   },
   cancelled: 'REJECTED',
-  // Not from a later one: who begins there has passed by the scan, or the judge.
+  // Two and a half bulks: more than anybody follows by hand.
+  livePerOwner: 500,
+  // A retry begins in none of the later states, because it would skip the scan or the judge.
   retries: ['RECEIVED', 'TIER1_SCANNING'],
-  // Whoever left an address with the submission gets the verdict.
+  // The verdict is sent to the email address of the submission, if it has one.
   tells: { table: 'submissions', column: 'email' },
   states: {
     RECEIVED: {
@@ -37,7 +40,7 @@ export const submission = definePipeline({
       triggers: { vendor: 'vendor-auto-verify', other: 'non-vendor-submission' },
       by: 'system',
     },
-    // A vendor's skill skips Tier 1, so it is fetched here.
+    // A vendor's skill skips TIER1_SCANNING, so it is fetched here.
     VENDOR_APPROVED: {
       does: [
         stage('fetchVendor', { ...FETCH, spent: { move: 'REJECTED', trigger: 'fetch-failed' } }),
@@ -51,13 +54,14 @@ export const submission = definePipeline({
       does: [
         stage('fetch', { ...FETCH, spent: { move: 'TIER1_FAILED' } }),
         stage('scanTier1', {
-          // Three retries: a scan that times out may have met a busy machine.
+          // Three retries, because a scan may time out on a busy machine.
           tries: 4,
-          // A worker scans one skill at a time. This bounds the wait for one's turn behind a hundred that all take as long as a
-          // scan may; the scan itself ends by its own limit of ten seconds, and its turn is silent for no longer than this.
+          // A worker scans one skill at a time, and a scan has its own limit of ten seconds. `within` bounds the wait
+          // behind a hundred scans that all take that long. `progressWithin` bounds the silence while a scan waits or
+          // runs.
           within: '30m',
           progressWithin: '2m',
-          // It needs nobody but its worker: whoever takes too long does so by what is in it, and keeps nobody else waiting.
+          // A scan depends on nothing but its worker. A timeout is the skill's own fault and must not open the breaker.
           ownFaults: ['SCAN_TIMEOUT'],
           backoff: { first: '30s', max: '2m' },
           spent: { move: 'TIER1_FAILED', trigger: 'tier1-timeout' },
@@ -67,9 +71,10 @@ export const submission = definePipeline({
       triggers: { pass: 'tier1-pass', fail: 'tier1-fail' },
     },
     TIER2_SCANNING: {
-      // Three tries where another one can help; a judge that takes no request of ours, whatever is in it, is asked once a run.
+      // Three tries where another try can help. A judge that refuses every request is asked once a run.
       does: stage('judgeTier2', { tries: 3, within: '2m', backoff: { first: '5s', max: '20s' }, spent: 'leave' }),
-      // What the judge can't judge is no verdict either: a person is asked at once, for another try would end the same way.
+      // A skill that the judge can't judge has no verdict. A person decides at once, because another try would end the
+      // same way.
       then: { pass: 'AUTO_APPROVED', concerns: 'NEEDS_REVIEW', unjudged: 'NEEDS_REVIEW', fail: 'REJECTED' },
       triggers: { pass: 'tier2-pass', concerns: 'tier2-concerns', unjudged: 'judge-unavailable', fail: 'tier2-fail' },
     },
@@ -78,7 +83,7 @@ export const submission = definePipeline({
       then: { escalate: 'TIER3_REVIEW', reject: 'REJECTED' },
       needsReason: ['reject'],
     },
-    // Approving publishes in the decision's own transaction: what was scanned is there already.
+    // Approving publishes in the decision's own transaction, because the scanned content is stored already.
     TIER3_REVIEW: { awaits: 'review', then: { approve: 'PUBLISHED', reject: 'REJECTED' }, needsReason: ['reject'] },
     AUTO_APPROVED: {
       does: stage('publish', PUBLISH),

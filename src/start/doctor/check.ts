@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type pg from 'pg';
-import { within } from '../../api/items/engine-health.js';
+import { giveUpAfter } from '../../api/items/engine-health.js';
 import type { Config } from '../../config.js';
 import type { Installation } from '../embedded/installation.js';
 
-/** What a check found. Whatever is not ok says what to do about it. */
+/** The result of a check. A warning or a problem says what to do about it. */
 export type Finding = { level: 'ok'; says: string } | { level: 'warning' | 'problem'; says: string; remedy: string };
 
 export interface Patient {
@@ -19,7 +19,7 @@ export interface Patient {
 
 export interface Check {
   name: string;
-  /** The earlier check that must be without a problem for this one to make sense. */
+  /** An earlier check. If it finds a problem, this check makes no sense and is not made. */
   needs?: string;
   /** Instead of CHECK_LIMIT_MS, where a sound part may take longer. */
   limitMs?: number;
@@ -28,10 +28,11 @@ export interface Check {
 
 export type NamedFinding = { name: string } & Finding;
 
-/** What is up answers in milliseconds; nobody waits longer than this for a look that names no limit of its own. */
+/** The limit of a check that names none of its own. A sound part answers in milliseconds. */
 const CHECK_LIMIT_MS = 5_000;
 
-/** Runs every check, each for itself: one that fails or hangs is a finding and keeps no other from being made. */
+/** Runs every check independently. A check that fails or hangs is a finding, and the other checks are made all the
+ *  same. */
 export async function runChecks(
   checks: readonly Check[],
   patient: Patient,
@@ -44,14 +45,14 @@ export async function runChecks(
   async function make({ name, needs, run, limitMs: own = limitMs }: Check): Promise<Made> {
     const needed = needs === undefined ? undefined : await made.get(needs);
     if (needed?.blockedBy !== undefined) return notMade(name, needed.blockedBy);
-    const finding = { name, ...(await bounded(() => run(patient), own)) };
+    const finding = { name, ...(await runBounded(() => run(patient), own)) };
     return { finding, blockedBy: finding.level === 'problem' ? name : undefined };
   }
 }
 
 interface Made {
   finding: NamedFinding;
-  /** The check whose problem makes those that need this one useless. */
+  /** The check whose problem makes all checks useless that need this check. */
   blockedBy: string | undefined;
 }
 
@@ -72,9 +73,9 @@ export function problem(says: string, remedy: string): Finding {
   return { level: 'problem', says, remedy };
 }
 
-async function bounded(run: () => Promise<Finding> | Finding, limitMs: number): Promise<Finding> {
+async function runBounded(run: () => Promise<Finding> | Finding, limitMs: number): Promise<Finding> {
   try {
-    return await within(limitMs, Promise.resolve(run()));
+    return await giveUpAfter(limitMs, Promise.resolve(run()));
   } catch (error) {
     return problem(`Could not be checked: ${messageOf(error)}.`, 'See whether that part is overloaded, and its logs.');
   }

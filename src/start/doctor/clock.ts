@@ -10,7 +10,8 @@ export interface ClockReading {
   afterMs: number;
 }
 
-/** How far the clocks differ at least: what the way of the answer may explain is not held against them. */
+/** Compares the clocks by their least possible difference. The time that the answer took on its way is not counted as a
+ *  difference. */
 export function clockFinding(whose: string, { beforeMs, theirsMs, afterMs }: ClockReading): Finding {
   const aheadMs = Math.round(theirsMs - (beforeMs + afterMs) / 2);
   const doubtMs = (afterMs - beforeMs) / 2;

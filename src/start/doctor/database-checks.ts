@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { projectRoot } from '../../config.js';
-import { WORKER_SILENT_SECONDS } from '../../core/presence-verdict.js';
+import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import { pendingMigrations } from '../../db/postgres/migrate.js';
 import { HELD_LOCKS } from '../../db/recovery/workers.js';
 import { type Check, type Finding, messageOf, ok, type Patient, problem, warning } from './check.js';
@@ -53,7 +53,7 @@ async function checkReachable({ config, installation, pool }: Patient): Promise<
 }
 
 async function checkVersion(patient: Patient): Promise<Finding> {
-  const { name, number } = await one<{ name: string; number: number }>(
+  const { name, number } = await queryOne<{ name: string; number: number }>(
     patient,
     `SELECT current_setting('server_version') AS name, current_setting('server_version_num')::int AS number`,
   );
@@ -80,7 +80,7 @@ async function checkMigrations({ installation }: Patient): Promise<Finding> {
 
 async function checkClock(patient: Patient): Promise<Finding> {
   const beforeMs = Date.now();
-  const { theirsMs } = await one<{ theirsMs: number }>(
+  const { theirsMs } = await queryOne<{ theirsMs: number }>(
     patient,
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "theirsMs"',
   );
@@ -88,7 +88,7 @@ async function checkClock(patient: Patient): Promise<Finding> {
 }
 
 async function checkWorkers(patient: Patient): Promise<Finding> {
-  const { present, silent } = await one<{ present: string[]; silent: string[] }>(
+  const { present, silent } = await queryOne<{ present: string[]; silent: string[] }>(
     patient,
     `WITH known AS (
        SELECT name || ' on ' || host AS place, format('%s on %s (pid %s)', name, host, pid) AS process,
@@ -105,7 +105,7 @@ async function checkWorkers(patient: Patient): Promise<Finding> {
       `Start workers with npm run worker.${wake}`,
     );
   }
-  // Who holds its lock and says nothing is frozen or blocked: it takes no work, and nobody starts it again.
+  // A worker that holds its lock and is silent is frozen or blocked. It takes no work, and nobody restarts it.
   if (silent.length > 0) {
     return warning(
       `Silent for more than ${WORKER_SILENT_SECONDS} s though the process is there: ${silent.join(', ')}.`,
@@ -115,7 +115,7 @@ async function checkWorkers(patient: Patient): Promise<Finding> {
   return ok(`There: ${present.join(', ')}.`);
 }
 
-async function one<Row extends pg.QueryResultRow>({ pool }: Patient, statement: string): Promise<Row> {
+async function queryOne<Row extends pg.QueryResultRow>({ pool }: Patient, statement: string): Promise<Row> {
   const row = (await pool?.query<Row>(statement))?.rows[0];
   if (!row) throw new Error('the database gave no answer');
   return row;

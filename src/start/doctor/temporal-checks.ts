@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { within } from '../../api/items/engine-health.js';
-import { livingPollers } from '../../core/living-pollers.js';
+import { giveUpAfter } from '../../api/items/engine-health.js';
+import { countLivingPollers } from '../../core/living-pollers.js';
 import { schedulesOf } from '../../core/schedules.js';
 import { findPresence } from '../../db/recovery/queue-facts.js';
 import { PIPELINES } from '../../domains/tables.js';
 import { createTemporalSchedules, DESCRIBE_LIMIT_MS } from '../../temporal/schedules.js';
 import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
 import { taskQueueOf } from '../../temporal/task-queues.js';
+import { scheduledJobsOf } from '../parts/jobs.js';
 import { pipelinesOf } from '../parts/pipelines.js';
 import { type Check, type Finding, ok, type Patient, problem, warning } from './check.js';
 import { clockFinding } from './clock.js';
@@ -40,7 +41,7 @@ export const temporalChecks: readonly Check[] = [
 async function checkReachable({ config, installation, temporal }: Patient): Promise<Finding> {
   const { address, namespace } = installation.temporal;
   try {
-    await within(ANSWER_WITHIN_MS, temporal.connection.workflowService.describeNamespace({ namespace }));
+    await giveUpAfter(ANSWER_WITHIN_MS, temporal.connection.workflowService.describeNamespace({ namespace }));
     return ok(`Temporal answers at ${address} and has the namespace '${namespace}'.`);
   } catch (error) {
     const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
@@ -96,7 +97,7 @@ async function checkSearchAttribute({ temporal }: Patient): Promise<Finding> {
 }
 
 async function checkSchedules({ config, temporal }: Patient): Promise<Finding> {
-  const rows = schedulesOf(pipelinesOf(config), config.schedules).filter(({ isOn }) => isOn);
+  const rows = schedulesOf(pipelinesOf(config), scheduledJobsOf(config), config.schedules).filter(({ isOn }) => isOn);
   const schedules = createTemporalSchedules(temporal, rows);
   const found = await Promise.all(rows.map(async ({ id }) => ({ id, status: await schedules.find(id) })));
   const missing = found.filter(({ status }) => status === null).map(({ id }) => id);
@@ -121,7 +122,7 @@ async function checkPolled({ installation, pool, temporal }: Patient, pipeline: 
       const pollers = await pollersOf(temporal, namespace, queue, type);
       const ids = pollers.map(({ identity }) => identity);
       const registered = pool ? await findPresence(pool, ids) : new Map<string, { isPresent: boolean }>();
-      return { kind, count: livingPollers(pollers, registered, new Date()) };
+      return { kind, count: countLivingPollers(pollers, registered, new Date()) };
     }),
   );
   const missing = polled.filter(({ count }) => count === 0).map(({ kind }) => kind);

@@ -9,6 +9,7 @@ import { nodePart } from './node-part.js';
 import { assertCanStart, stopServersLeftBehind } from './preflight.js';
 import { reportFall } from './report-fall.js';
 import type { Log } from './running.js';
+import { childVariablesOf } from '../parts/from-domains.js';
 import { ensureAdminToken, ensureJwtSecret } from '../parts/secrets.js';
 import { startServers } from './servers.js';
 import { StartError } from './start-error.js';
@@ -51,8 +52,7 @@ export async function startEverything({ config, dataDir, supervisor, say, signal
     TEMPORAL_UI_URL: temporalUiOf(config),
     DATA_DIR: dataDir.path,
     JWT_SECRET: secret,
-    // They are told where Postgres is, and could not tell a trial from an installation of many machines.
-    SUBMISSION_ALLOW_LOCAL: String(config.submission.address.allowLocal),
+    ...childVariablesOf(config),
   };
   await supervisor.start(nodeParts(config, dataDir, environment, notes));
   const url = apiUrlOf(config.api);

@@ -5,15 +5,15 @@ import type { Config } from '../../config.js';
 import { adminTokenIn } from '../embedded/installation.js';
 import { StartError } from '../embedded/start-error.js';
 
-/** The installation's API, asked as any client would; what goes wrong is a sentence. */
+/** A client of the installation's API, like any other client. Every failure is thrown as a sentence. */
 export interface ApiClient {
   call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Response>;
-  /** What was answered; throws a sentence for a problem, and where it is not our API that answers. */
+  /** The parsed answer. Throws a sentence for a problem, or if the answer is not from our API. */
   read<T>(response: Response, schema: z.ZodType<T>): Promise<T>;
 }
 
 export interface ApiClientOptions {
-  /** Of the command, for its sentences. */
+  /** The name of the command, for its sentences. */
   name: string;
   url: string;
   token: string;
@@ -21,7 +21,7 @@ export interface ApiClientOptions {
   whose: "an admin's" | "a user's";
 }
 
-/** The API answers in milliseconds; one that is starved of CPU may need seconds. */
+/** The API answers in milliseconds. An API that is starved of CPU may need seconds. */
 const ANSWER_WITHIN_MS = 10_000;
 
 /** A busy API says when to come back: at most a minute later, when its rate limit begins anew. */
@@ -78,7 +78,7 @@ function waitOf(response: Response): number {
   return Math.min((Number.isFinite(seconds) ? seconds : 1) * 1_000, MAX_WAIT_MS);
 }
 
-/** The one that was given, or the admin's of the installation here. */
+/** The given token, or the admin's token of the installation here. */
 export function tokenFor(name: string, given: string | undefined, { dataDir }: Config): string {
   const token = given ?? adminTokenIn(dataDir);
   if (token !== undefined) return token;

@@ -1,4 +1,4 @@
-/** Asked for anywhere, help is all that is given: nothing is done with the rest. */
+/** Whether the arguments ask for help anywhere. The command then only prints its help. */
 export function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h');
 }

@@ -6,7 +6,7 @@ import { createWebhookNotifier } from '../../adapters/notifier-webhook.js';
 import type { Config } from '../../config.js';
 import type { Channels } from '../../ports/notifier.js';
 
-/** The channels that are configured. Settings that belong together come together: config.ts has seen to it. */
+/** The configured channels. config.ts has checked that settings which belong together are all there. */
 export function channelsOf({ notify }: Pick<Config, 'notify'>, logger: Logger): Channels {
   const { webhook, slackUrl, smtp, allowPrivate } = notify;
   const { url, secret } = webhook;

@@ -24,10 +24,10 @@ export async function keepWorking(
   createWorker: (connection: NativeConnection) => Promise<Worker>,
   stop: AbortSignal,
 ): Promise<void> {
-  await retried(logger, `${name} worker does not run; trying again`, stop, async () => {
+  await retryUntilStopped(logger, `${name} worker does not run; trying again`, stop, async () => {
     const address = config.temporal.address ?? '';
     const settings = connectionOptionsOf({ ...config.temporal, address });
-    const connection = await unlessStopped(stop, NativeConnection.connect(settings));
+    const connection = await awaitUnlessStopped(stop, NativeConnection.connect(settings));
     try {
       const worker = await createWorker(connection);
       const shutDown = (): void => {
@@ -44,8 +44,8 @@ export async function keepWorking(
   });
 }
 
-/** Until it ends without an error, or is no longer wanted. */
-export async function retried(
+/** Repeats the call until it ends without an error or is no longer wanted. */
+export async function retryUntilStopped(
   logger: Logger,
   says: string,
   stop: AbortSignal,
@@ -63,8 +63,9 @@ export async function retried(
   }
 }
 
-/** A server that does not answer must not keep us from ending. */
-export async function unlessStopped<T>(stop: AbortSignal, call: Promise<T>): Promise<T> {
+/** Waits for the call unless the process is stopped, because a server that does not answer must not keep the process
+ *  from ending. */
+export async function awaitUnlessStopped<T>(stop: AbortSignal, call: Promise<T>): Promise<T> {
   stop.throwIfAborted();
   let end: () => void = () => undefined;
   const stopped = new Promise<never>((_, reject) => {

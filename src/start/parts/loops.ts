@@ -4,28 +4,30 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { startCourier } from '../../loops/courier.js';
 import { type Dispatcher, startDispatcher } from '../../loops/dispatcher.js';
+import { startEventHub } from '../../loops/event-hub.js';
 import { type Loop, startLoop } from '../../loops/loop.js';
 import { type SweepWatch, startSweepWatch } from '../../loops/sweep-watch.js';
-import type { StatusLinks } from '../../api/items/status-links.js';
 import { countStarts } from '../../api/items/tell-engine.js';
-import { createVerdictLetter } from '../../domains/submission/api/verdict-letter.js';
 import { startWatcher, type Watcher } from '../../loops/watcher.js';
 import type { Config } from '../../config.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { closeQuiet } from '../../db/recovery/close-breaker.js';
 import { rollUpHours } from '../../db/reads/hourly-metrics.js';
 import type { Engine } from '../../ports/engine.js';
+import type { EventHub } from '../../ports/event-hub.js';
 import type { Schedules } from '../../ports/schedules.js';
 import type { Metrics } from '../../telemetry/metrics.js';
-import { runBackground } from '../background.js';
 import { channelsOf } from './channels.js';
+import { lettersOf } from './from-domains.js';
+import { runJobs } from './jobs.js';
 import { runMaintenance } from './maintenance.js';
+import { endRetiredRuns } from './retired.js';
 
-/** A breaker that holds nobody shows as degraded for this much longer than it must. */
+/** A breaker that holds no item back is shown as degraded for at most this much longer than necessary. */
 const CLOSE_QUIET_EVERY_MS = 5_000;
 
-/** The present hour is shown a minute late at most. In this process and not in a sweep: the figures of an hour in which Temporal
- *  was away are the ones that somebody wants to see. */
+/** The present hour is shown a minute late at most. This process rolls hours up, and not a sweep, because operators
+ *  want to see the figures of an hour in which Temporal was away. */
 const ROLL_UP_EVERY_MS = 60_000;
 
 export interface LoopParts {
@@ -37,7 +39,6 @@ export interface LoopParts {
   engine: Engine;
   pipelines: Readonly<Record<string, Pipeline>>;
   schedules: Schedules;
-  links: StatusLinks;
   metrics: Metrics;
   logger: Logger;
 }
@@ -46,35 +47,34 @@ export interface Loops {
   dispatcher: Dispatcher;
   watcher: Watcher;
   sweeps: SweepWatch;
+  hub: EventHub;
   stop(): Promise<void>;
 }
 
-/** What goes on in the API process beside the requests. Each may run in any number of copies. */
+/** The loops in the API process beside the requests. Each may run in any number of copies. */
 export function startLoops(parts: LoopParts): Loops {
-  const { config, databaseUrl, directUrl, pool, client, engine, pipelines, schedules, links, metrics, logger } = parts;
+  const { config, databaseUrl, directUrl, pool, client, engine, pipelines, schedules, metrics, logger } = parts;
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
   const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
-  const letters = { submission: createVerdictLetter(links) };
+  const letters = lettersOf(config);
   const channels = channelsOf(config, logger);
   const courier = startCourier({ pool, channels, letters, policy: config.notify, logger, metrics });
   const sweeps = startSweepWatch({ pool, schedules, logger });
+  const hub = startEventHub({ pool, logger });
   const small = [closeQuietBreakers(parts), rollUp(parts)];
   const over = new AbortController();
   const identity = `api@${hostname()}:${String(process.pid)}`;
-  const maintenance = runMaintenance(
-    { config, pool, engine, pipelines, identity, logger },
-    { client, rows: schedules.rows },
-    over.signal,
-  );
-  const backgroundParts = { config, databaseUrl, pipelines, identity, logger };
-  const background = runBackground(backgroundParts, schedules.rows, over.signal);
+  const working = { config, pool, engine, pipelines, identity, logger };
+  const maintenance = runMaintenance(working, { client, rows: schedules.rows }, over.signal);
+  const jobs = runJobs({ ...working, databaseUrl }, over.signal);
+  const retired = endRetiredRuns(working, client, over.signal);
 
   async function stop(): Promise<void> {
     over.abort();
-    const loops = [dispatcher, watcher, courier, sweeps, ...small];
-    await Promise.all([maintenance, background, ...loops.map((each) => each.stop())]);
+    const loops = [dispatcher, watcher, courier, sweeps, hub, ...small];
+    await Promise.all([maintenance, jobs, retired, ...loops.map((each) => each.stop())]);
   }
-  return { dispatcher, watcher, sweeps, stop };
+  return { dispatcher, watcher, sweeps, hub, stop };
 }
 
 function closeQuietBreakers({ pool, pipelines, logger }: LoopParts): Loop {

@@ -5,21 +5,21 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createMaintenanceActivities } from '../../activities/maintenance/activities.js';
 import { createSweep } from '../../activities/maintenance/sweep.js';
-import type { Config } from '../../config.js';
-import type { ScheduleRow } from '../../core/schedules.js';
+import { type Config, readVersion } from '../../config.js';
+import { MAINTENANCE_QUEUE, type ScheduleRow } from '../../core/schedules.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { Engine } from '../../ports/engine.js';
 import { reconcileSchedules } from '../../temporal/reconcile-schedules.js';
-import { createJobWorker } from '../../temporal/worker.js';
-import { keepWorking, retried, unlessStopped, WORKFLOW_BUNDLE } from './keep-working.js';
+import { createQueueWorker } from '../../temporal/worker.js';
+import { keepWorking, retryUntilStopped, awaitUnlessStopped, WORKFLOW_BUNDLE } from './keep-working.js';
 
 /** A Temporal whose store was lost comes back without schedules, and nothing would sweep the items whose runs it lost. */
 const RECONCILE_EVERY_MS = 30_000;
 
-/** Maintenance is a few short statements at a time; it must not crowd out the requests beside it. */
+/** A sweep is a few short statements at a time; it must not crowd out the requests beside it. */
 const MAX_ACTIVITIES = 10;
 
-/** What is cut off is committed row by row and goes on in the next run, so shutting down waits for nothing. */
+/** Interrupted work is committed row by row and goes on in the next run, so shutting down waits for nothing. */
 const GRACE_MS = 0;
 
 export interface MaintenanceParts {
@@ -32,37 +32,40 @@ export interface MaintenanceParts {
   logger: Logger;
 }
 
-/** Reconciles the schedules and works on the task queue `maintenance`, both in the background and again and again until
- *  Temporal is there: whoever serves beside it serves meanwhile. Resolves when all has let go, after `stop` is aborted. */
+/** Reconciles the schedules and works on the task queue `maintenance`. Both happen in the background and are tried
+ *  again until Temporal is there, so that the process can serve requests meanwhile. Resolves when both have ended,
+ *  after `stop` is aborted. */
 export async function runMaintenance(
   parts: MaintenanceParts,
   schedules: { client: Client; rows: readonly ScheduleRow[] },
   stop: AbortSignal,
 ): Promise<void> {
   const { logger } = parts;
-  const reconcile = (): Promise<void> => unlessStopped(stop, reconcileSchedules(schedules.client, schedules.rows));
+  const { client, rows } = schedules;
+  const build = readVersion();
+  const reconcile = (): Promise<void> => awaitUnlessStopped(stop, reconcileSchedules(client, rows, build));
   async function keepReconciled(): Promise<void> {
     while (!stop.aborted) {
-      await retried(logger, 'schedules could not be reconciled; trying again', stop, reconcile);
+      await retryUntilStopped(logger, 'schedules could not be reconciled; trying again', stop, reconcile);
       await delay(RECONCILE_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
     }
   }
   await Promise.all([
     keepReconciled(),
-    keepWorking({ ...parts, name: 'maintenance' }, (connection) => maintenanceWorkerOf(parts, connection), stop),
+    keepWorking({ ...parts, name: MAINTENANCE_QUEUE }, (connection) => maintenanceWorkerOf(parts, connection), stop),
   ]);
 }
 
 export function maintenanceWorkerOf(parts: MaintenanceParts, connection: NativeConnection): Promise<Worker> {
   const { config, pool, identity } = parts;
   const { sweepPage } = createSweep(parts);
-  return createJobWorker({
-    queue: 'maintenance',
+  return createQueueWorker({
+    queue: MAINTENANCE_QUEUE,
     connection,
     namespace: config.temporal.namespace,
     identity,
     workflowBundle: WORKFLOW_BUNDLE,
-    activities: createMaintenanceActivities({ pool, kept: config.kept, sweepPage }),
+    activities: createMaintenanceActivities({ pool, sweepPage }),
     maxActivities: MAX_ACTIVITIES,
     shutdownGraceMs: GRACE_MS,
   });

@@ -5,22 +5,23 @@ import { assertSoundTable } from '../../core/sound-table.js';
 import type { Span } from '../../core/span.js';
 import { PIPELINES } from '../../domains/tables.js';
 
-/** The tables with the operator's settings laid over them; what is not set holds as written. */
+/** The tables with the operator's settings laid over them. A value that is not set holds as written. */
 export function pipelinesOf(config: Config): Record<string, Pipeline> {
   return Object.fromEntries(
     Object.entries(PIPELINES).map(([name, table]) => {
       const overlay = config.pipelines[name];
-      const sweep = { ...table.sweep, ...given(overlay?.sweep ?? {}) };
-      const rescue = { ...table.rescue, ...given(overlay?.rescue ?? {}) };
+      const sweep = { ...table.sweep, ...dropUndefined(overlay?.sweep ?? {}) };
+      const rescue = { ...table.rescue, ...dropUndefined(overlay?.rescue ?? {}) };
       const states = overlay?.beats ? beatingWithin(overlay.beats, table) : table.states;
-      const pipeline = { ...table, sweep, rescue, states, breaker: config.breaker };
+      const limits = dropUndefined({ livePerOwner: overlay?.livePerOwner });
+      const pipeline = { ...table, ...limits, sweep, rescue, states, breaker: config.breaker };
       assertSoundTable(pipeline);
       return [name, pipeline];
     }),
   );
 }
 
-/** The same heartbeat timeout for every stage; short ones have none. */
+/** Gives every stage the same heartbeat timeout. Short stages have none. */
 function beatingWithin(beats: Span, { states }: Pipeline): Pipeline['states'] {
   const ofStage = (stage: StageRow): StageRow => (stage.short ? stage : { ...stage, beats });
   const ofRow = (row: StateRow): StateRow => {
@@ -30,7 +31,7 @@ function beatingWithin(beats: Span, { states }: Pipeline): Pipeline['states'] {
   return Object.fromEntries(Object.entries(states).map(([state, row]) => [state, ofRow(row)]));
 }
 
-function given<T extends object>(settings: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function dropUndefined<T extends object>(settings: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(settings).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

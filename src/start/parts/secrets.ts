@@ -15,7 +15,7 @@ export function ensureJwtSecret(dataDir: string): string {
   return ensureSecret(join(dataDir, 'jwt-secret'), () => randomBytes(48).toString('base64url'));
 }
 
-/** It guards a local installation, whose secret lies beside it: expiring sooner would only break scripts. */
+/** The token guards a local installation, whose secret lies beside it. Expiring sooner would only break scripts. */
 const ADMIN = { user: 'admin', role: 'admin', until: '10 years' } as const;
 
 /** The admin's token for scripts. Made again when it no longer fits: another secret, issuer or audience, or expired. */
@@ -71,7 +71,8 @@ async function isValid(token: string, { secret, issuer, audience }: TokenIssuer)
   }
 }
 
-/** Whole or not at all: a secret half written when the power went would lock what it guards. */
+/** Writes the secret whole or not at all: a secret that is half written when the power fails would lock the
+ *  installation. */
 function writePrivate(file: string, text: string): void {
   const unfinished = `${file}.unfinished`;
   const fd = openSync(unfinished, 'w', 0o600);

@@ -1,13 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '../../../src/api/app.js';
+import type { App } from '../../../src/api/parts.js';
 import { createOpenStreams } from '../../../src/api/http/open-streams.js';
 import { inTransaction } from '../../../src/db/postgres/client.js';
 import { createItem } from '../../../src/db/spine/items.js';
 import { canary } from '../../../src/domains/canary/table.js';
 import { type EventReader, readEvents } from '../../support/event-reader.js';
-import { makeSubmission } from '../../domains/submission/support/submissions.js';
 import { until } from '../../support/until.js';
 import { ADMIN, ALICE, BOB, openApi, submit, type TestApi, tokenOf, VIEWER, type Who } from '../setup.js';
 import { claim, commit } from '../walked.js';
@@ -44,22 +43,25 @@ function movesOf(reader: EventReader): string[] {
 }
 
 describe('the events of one item', () => {
-  it('of a submission are told under its own address too, and of nothing else', async () => {
-    const id = await makeSubmission(api.database.pool, { owner: 'alice' });
-    const reader = await read(`/api/v1/submissions/${id}/events`, ALICE);
-    await reader.sees('the snapshot', (events) => events.length > 0);
-    expect(reader.events[0]).toMatchObject({
-      event: 'snapshot',
-      data: { id, pipeline: 'submission', state: 'RECEIVED' },
-    });
+  it('are told under the address of their domain too, and of no other pipeline', async () => {
+    const own = { kind: 'birds', pipeline: 'canary', summary: 'What happens to a canary' };
+    const others = { kind: 'others', pipeline: 'other', summary: 'What happens to another item' };
+    const following = await openApi({ follows: [own, others] });
+    const from = await listening(following);
+    try {
+      const { id } = await submit(following, ALICE);
+      const reader = await read(`/api/v1/birds/${id}/events`, ALICE, undefined, from);
+      await reader.sees('the snapshot', (events) => events.length > 0);
+      expect(reader.events[0]).toMatchObject({ event: 'snapshot', data: { id, pipeline: 'canary', state: 'FIRST' } });
 
-    const canary = await submit(api, ALICE);
-    const foreign = { url: `/api/v1/submissions/${canary.id}/events`, as: ALICE };
-    expect((await api.call(foreign)).statusCode).toBe(404);
-    expect((await api.call({ url: `/api/v1/submissions/${id}/events`, as: BOB })).statusCode).toBe(404);
+      expect((await following.call({ url: `/api/v1/others/${id}/events`, as: ALICE })).statusCode).toBe(404);
+      expect((await following.call({ url: `/api/v1/birds/${id}/events`, as: BOB })).statusCode).toBe(404);
+    } finally {
+      await following.close();
+    }
   });
 
-  it('begin with the item as it is, then tell each move under its version, and what runs', async () => {
+  it('begin with a snapshot of the item, then tell each move under its version, and the running tasks', async () => {
     const { id } = await submit(api, ALICE);
     const reader = await read(`/api/v1/items/${id}/events`, ALICE);
     await reader.sees('the snapshot', (events) => events.length > 0);
@@ -112,7 +114,7 @@ describe('the feed', () => {
 
     await all.sees('both', () => movesOf(all).includes(own));
     await alices.sees('her own', () => movesOf(alices).includes(own));
-    // What was written a moment before may be told as well, while an older transaction is open somewhere.
+    // Moves of a moment before may be told as well, while an older transaction is open.
     const isNew = (id: string) => id === bobs || id === own;
     expect(movesOf(all).filter(isNew)).toEqual([bobs, own]);
     expect(movesOf(alices).filter(isNew)).toEqual([own]);
@@ -126,7 +128,7 @@ describe('the feed', () => {
     });
   });
 
-  it('tells of an early transaction that commits late, to whoever listens and to whoever comes back', async () => {
+  it('tells open and returning listeners of an early transaction that commits late', async () => {
     const steady = await read('/api/v1/events', VIEWER);
     const leaving = await read('/api/v1/events', VIEWER);
     for (const each of [steady, leaving]) await each.sees('that it listens', (events) => events.length > 0);
@@ -156,7 +158,7 @@ describe('the feed', () => {
         const created = await inTransaction(api.database.pool, async (transaction) => {
           const actor = { id: 'ada', type: 'user' } as const;
           const made = await createItem(transaction, canary, { owner: 'eve', actor, trigger: 'submitted' });
-          // Some hold what they wrote for longer than the hub takes for a look.
+          // Some transactions stay open for longer than a turn of the hub.
           await delay(((writer * 7 + n * 13) % 10) * 150);
           return made;
         });
@@ -183,7 +185,7 @@ describe('the feed', () => {
     expect([...seen].sort()).toEqual([...written].sort());
   });
 
-  it('says so when it cannot tell what was missed, and goes on from now', async () => {
+  it('resets a listener from another database, and goes on with new moves', async () => {
     const elsewhere = await read('/api/v1/events', { sub: 'frank' }, '999999999999.1');
     await elsewhere.sees('that it listens', (events) => events.length > 1);
     expect(elsewhere.events.map((event) => event.event)).toEqual(['reset', 'ready']);
@@ -191,7 +193,7 @@ describe('the feed', () => {
     await elsewhere.sees('what comes', () => movesOf(elsewhere).includes(id));
   });
 
-  it('tells whoever listens of a burst in full, and whoever comes back after it that it is too much to tell', async () => {
+  it('tells an open listener of a whole burst, and a returning listener that too much was missed', async () => {
     const burst = 2_600;
     const greta = { sub: 'greta' };
     const [steady, leaving] = [await read('/api/v1/events', greta), await read('/api/v1/events', greta)];

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { definePipeline, stage } from '../../../src/core/pipeline.js';
 import type { ItemAnswer } from '../../../src/api/items/item-schema.js';
-import type { Claimed } from '../../../src/db/spine/attempt.js';
+import type { Claimed, Ending } from '../../../src/db/spine/attempt.js';
 import { claimTask } from '../../../src/db/spine/claim/claim.js';
 import { inTransaction } from '../../../src/db/postgres/client.js';
-import { commitAttempt, type Ending } from '../../../src/db/spine/commit.js';
+import { commitAttempt } from '../../../src/db/spine/commit.js';
 import { decideItem } from '../../../src/db/spine/decide-item.js';
 import { createItem } from '../../../src/db/spine/items.js';
 import { canary } from '../../../src/domains/canary/table.js';
@@ -53,13 +53,13 @@ async function claim(itemId: string, state: string, stageName: string, unit = ''
     ...{ token: null, scheduledAt: null, isRetried: false, worker: 'worker-1' },
   };
   const answer = await claimTask(api.database.pool, canary, attempt);
-  if (answer.answer !== 'run') throw new Error(`claim answered ${answer.answer}`);
+  if (answer.is !== 'run') throw new Error(`claim answered ${answer.is}`);
   return answer.claimed;
 }
 
 async function commit(claimed: Claimed, ending: Ending): Promise<void> {
   const committed = await commitAttempt(api.database.pool, canary, claimed, ending);
-  if ('refused' in committed) throw new Error('refused');
+  if (committed === 'superseded') throw new Error('refused');
 }
 
 /** A canary of alice's that has come to its decision. */

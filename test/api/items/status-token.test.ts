@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { createStatusTokens } from '../../../src/api/items/status-token.js';
 
 const SECRET = 'a secret of the tests, long enough for HS256';
-const tokens = createStatusTokens(SECRET);
+const PURPOSE = 'read the status of one item';
+const tokens = createStatusTokens(SECRET, PURPOSE);
 const id = fc.uuid();
 
 describe('the token of a status link', () => {
@@ -43,7 +44,7 @@ describe('the token of a status link', () => {
   });
 
   it('is not to be guessed: any text, and what another secret signed, is nobody’s', () => {
-    const others = createStatusTokens(`${SECRET}!`);
+    const others = createStatusTokens(`${SECRET}!`, PURPOSE);
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String({ maxLength: 200 })), id, (text, itemId) => {
         expect(tokens.itemIn(text)).toBeNull();
@@ -54,7 +55,7 @@ describe('the token of a status link', () => {
 
   it('is of the id alone: the same at any time, and of nothing that is no id', () => {
     const itemId = '01934f6c-0000-7000-8000-000000000001';
-    expect(createStatusTokens(SECRET).tokenOf(itemId)).toBe(tokens.tokenOf(itemId));
+    expect(createStatusTokens(SECRET, PURPOSE).tokenOf(itemId)).toBe(tokens.tokenOf(itemId));
     expect(() => tokens.tokenOf('not-an-id')).toThrow(RangeError);
   });
 });

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { blockLoop } from '../../support/block-loop.js';
+import { until } from '../../support/until.js';
 import { openApi, type TestApi, type TestApiOptions } from '../setup.js';
 
 let api: TestApi;
@@ -28,6 +30,7 @@ describe('health', () => {
     expect(response.json()).toMatchObject({
       status: 'ok',
       parts: {
+        requests: { status: 'ok' },
         postgres: { status: 'ok' },
         temporal: { status: 'ok' },
         dispatcher: { status: 'ok' },
@@ -72,6 +75,24 @@ describe('health', () => {
       await api.close();
     }
     api = await openApi();
+  });
+
+  it('is degraded while requests are shed, and ok when they are served again', async () => {
+    const limit = 200;
+    await ready({ limits: { maxEventLoopDelayMs: limit } }, register(1));
+    async function ask() {
+      const response = await api.call({ url: '/health/ready' });
+      expect(response.statusCode).toBe(200);
+      return response.json<{ status: string; parts: { requests: { status: string } } }>();
+    }
+    const shedding = await until('requests are shed', async () => {
+      blockLoop(5 * limit);
+      const health = await ask();
+      return health.parts.requests.status === 'away' && health;
+    });
+    expect(shedding.status).toBe('degraded');
+
+    await until('requests are served', async () => (await ask()).status === 'ok');
   });
 
   it('is degraded when a sweep is late, and names it', async () => {

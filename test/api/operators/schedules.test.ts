@@ -48,9 +48,8 @@ describe('GET /api/v1/schedules', () => {
         lastExecution: { status: 'completed', result, phases: { pages: 5 }, runs: 1 },
       },
       { id: 'retention', dailyAt: '04:00', lastExecution: null },
-      { id: 'stats-refresh', every: '5m', taskQueue: 'stats', on: true },
-      { id: 'discover-npm', on: false },
-      { id: 'enrich-skills', on: false },
+      { id: 'count', every: '5m', taskQueue: 'jobs', on: true },
+      { id: 'ask', on: false },
     ]);
   });
 
@@ -69,13 +68,13 @@ describe('GET /api/v1/schedules', () => {
 });
 
 describe('POST /api/v1/schedules/:id/…', () => {
-  it.each(['trigger', 'pause', 'resume'])('%s does it, and says who did', async (action) => {
+  it.each(['trigger', 'abort', 'pause', 'resume'])('%s does it, and says who did', async (action) => {
     const url = `/api/v1/schedules/sweep-canary/${action}`;
     const response = await api.call({ method: 'POST', url, as: ADMIN, payload: { reason: 'a look' } });
 
     expect(response.statusCode).toBe(200);
     expect(response.json()).toMatchObject({ id: 'sweep-canary' });
-    const why = action === 'trigger' ? '' : ' adam: a look';
+    const why = action === 'trigger' || action === 'abort' ? '' : ' adam: a look';
     expect(api.schedules.asked).toEqual([`${action} sweep-canary${why}`]);
     expect(await actions()).toEqual([{ action, target: 'schedule:sweep-canary', reason: 'a look', actor: 'adam' }]);
   });

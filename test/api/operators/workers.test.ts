@@ -80,7 +80,7 @@ describe('the workers', () => {
     const [live, ended] = [await submit(api, ADMIN), await submit(api, ADMIN)];
     for (const { id } of [live, ended]) {
       expect(await claimTask(pool, canary, await hand.attempt(id, { worker: 'held' }))).toMatchObject({
-        answer: 'run',
+        is: 'run',
       });
     }
     await api.call({ method: 'POST', url: `/api/v1/items/${ended.id}/cancel`, as: ADMIN });

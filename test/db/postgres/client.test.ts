@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createPool, inTransaction, prepared } from '../../../src/db/postgres/client.js';
+import { createPool, inTransaction, queryPrepared } from '../../../src/db/postgres/client.js';
 import { rereadAttempt } from '../../../src/db/spine/reread.js';
-import { isTransient } from '../../../src/db/transient.js';
+import { isTransient } from '../../../src/db/postgres/database-fault.js';
 import type { Sql } from '../../../src/ports/sql.js';
 import { gate } from '../../support/barrier.js';
 import { effectsOf, itemOf, taskOf, trailFaults } from '../../support/facts.js';
@@ -39,7 +39,7 @@ describe('a transaction', () => {
     expect(await refusalCount()).toBe(before + 1);
   });
 
-  it('whose failed statement somebody hid is not taken for a committed one', async () => {
+  it('whose failed statement was swallowed is not taken for committed', async () => {
     const before = await refusalCount();
     const hidden = inTransaction(spine.limited, async (transaction) => {
       await writeRefusal(transaction);
@@ -67,7 +67,7 @@ describe('a transaction', () => {
 });
 
 describe('a worker that freezes in the middle of its commit', () => {
-  it('loses its locks before its task is given to another, and is refused when it wakes', async () => {
+  it('loses its locks before its task is given to another worker, and is refused when it wakes', async () => {
     const proxy = await startLossyProxy(spine.url);
     const frozenPool = createPool({ url: proxy.url, size: 1, name: 'frozen' });
     try {
@@ -102,10 +102,10 @@ describe('a worker that freezes in the middle of its commit', () => {
       expect(waitedMs).toBeLessThan(HEARTBEAT_MS);
       expect(isTransient(await commit.catch((error: unknown) => error))).toBe(true);
       expect(await rereadAttempt(frozenPool, attempt)).toBe('superseded');
-      expect(await byHand(frozenPool, straight).finish(attempt)).toEqual({ refused: 'superseded' });
+      expect(await byHand(frozenPool, straight).finish(attempt)).toBe('superseded');
       expect(await effectsOf(spine.pool, id)).toEqual([]);
       expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 1, status: 'running' });
-      expect(await hand.finish(next)).toHaveProperty('step');
+      expect(await hand.finish(next)).toHaveProperty('do');
       expect(await effectsOf(spine.pool, id)).toEqual(['1 read']);
       expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'CHECKING', version: 2 });
       expect(await trailFaults(spine.pool, id)).toEqual([]);
@@ -115,7 +115,7 @@ describe('a worker that freezes in the middle of its commit', () => {
     }
   });
 
-  it('by a save that never comes back is told so, and keeps no connection', async () => {
+  it('in a save that never ends gets an error and keeps no connection', async () => {
     const hand = byHand(spine.limited, straight);
     const id = await hand.make();
     const attempt = await hand.claimed(id);
@@ -125,13 +125,13 @@ describe('a worker that freezes in the middle of its commit', () => {
     await expect(hung).rejects.toMatchObject({ code: '25P03' });
     const next = await byHand(spine.pool, straight).claimed(id, { worker: 'healthy' });
 
-    expect(await hand.finish(next)).toHaveProperty('step');
-    expect(await hand.finish(attempt)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(next)).toHaveProperty('do');
+    expect(await hand.finish(attempt)).toBe('superseded');
   });
 });
 
 describe('the pool', () => {
-  it('says what it will not wait for', async () => {
+  it('sets a limit on every wait', async () => {
     const { rows } = await spine.limited.query<{ name: string; setting: string }>(
       `SELECT name, setting FROM pg_settings
        WHERE name IN ('idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout') ORDER BY name`,
@@ -154,7 +154,7 @@ describe('prepared statements', () => {
   it('are kept on a connection up to a limit, however many texts there are', async () => {
     const kept = await inTransaction(spine.limited, async (transaction) => {
       for (let n = 0; n < 600; n += 1) {
-        const [row] = await prepared<{ n: number }>(transaction, `SELECT $1::int + ${String(n)} AS n`, [1]);
+        const [row] = await queryPrepared<{ n: number }>(transaction, `SELECT $1::int + ${String(n)} AS n`, [1]);
         expect(row?.n).toBe(n + 1);
       }
       const { rows } = await transaction.query<{ kept: number }>(

@@ -9,9 +9,9 @@ import { onServer, urlOfDatabase } from '../../support/postgres.js';
 import { openSpine, type Spine } from '../../support/spine.js';
 import { until } from '../../support/until.js';
 
-const OURS = resolve(import.meta.dirname, '../../prisma/migrations');
+const OURS = resolve(import.meta.dirname, '../../../prisma/migrations');
 
-/** What Prisma's own `migrate deploy` locks. */
+/** The key that Prisma's own `migrate deploy` locks. */
 const PRISMA_LOCK = 72707369;
 
 let url: string;
@@ -51,7 +51,7 @@ async function holderOf(key: number): Promise<pg.Client> {
   return client;
 }
 
-/** The keys of the advisory locks that somebody waits for in this database. */
+/** The keys of the advisory locks that a session waits for in this database. */
 async function awaited(): Promise<unknown[]> {
   const rows = await query(
     `SELECT objid::int AS key FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
@@ -60,7 +60,7 @@ async function awaited(): Promise<unknown[]> {
   return rows.map((each) => each['key']);
 }
 
-/** All of the product's, up to the one before it; the rest is there to be applied. */
+/** Applies the product's migrations before the given one; the others are still to be applied. */
 async function migrateUpTo(name: string): Promise<void> {
   cpSync(OURS, dir, { recursive: true });
   for (const each of readdirSync(dir))
@@ -206,7 +206,7 @@ describe('the migration whose index is built beforehand', () => {
 
   /** The statements that operators are told to run, with what their shell fills in. */
   function documented(): string[] {
-    const page = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+    const page = readFileSync(resolve(import.meta.dirname, '../../../UPGRADING.md'), 'utf8');
     const script = /<<SQL\n(CREATE INDEX CONCURRENTLY[^]*?)\nSQL\n/.exec(page)?.[1] ?? '';
     const sum = createHash('sha256')
       .update(readFileSync(join(OURS, NAME, 'migration.sql')))

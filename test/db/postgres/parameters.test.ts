@@ -25,8 +25,8 @@ const nastyText = fc.string({
   maxLength: 12,
 });
 
-describe('what is made storable', () => {
-  it('is stored by the database, whatever the text', async () => {
+describe('text that is made storable', () => {
+  it('is stored by the database, whatever it contained', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(anyText, nastyText), async (text) => {
         const { rows } = await spine.pool.query<{ text: string; json: unknown }>(
@@ -40,7 +40,7 @@ describe('what is made storable', () => {
     );
   });
 
-  it('is left alone where there is nothing to replace', () => {
+  it('is left unchanged if there is nothing to replace', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 20 }), (text) => {
         fc.pre(!text.includes('\0'));

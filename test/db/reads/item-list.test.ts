@@ -10,7 +10,7 @@ const EXAMINE = 500;
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
-  // One in a thousand failed; two hundred live ones, older than all the others.
+  // One item in a thousand failed. Two hundred live items are older than all others.
   await database.pool.query(
     `INSERT INTO items (id, pipeline, owner, state, ended_at, error_class, error_message, created_at)
      SELECT (lpad(to_hex(n + 1000), 12, '0') || '-7000-8000-' || '000000000000')::uuid, 'canary', 'owner-' || n % 100,
@@ -80,18 +80,18 @@ describe('a list among many finished items', () => {
   ])('of %s touches no more rows than it may look at', async (_, filter) => {
     const { rows, scans } = await touchedBy(filter);
     expect(scans).not.toContain('Seq Scan');
-    // Each half of a pipeline may be looked at in full, and those that are shown once more.
+    // Each half of a pipeline may be examined in full, and the shown rows once more.
     expect(rows).toBeLessThanOrEqual(2 * EXAMINE + 51);
   });
 
-  it('finds the rare ones at once', async () => {
+  it('finds rare items at once', async () => {
     const failed = await scan({ pipeline: 'canary', state: 'FAILED' });
     expect(failed).toMatchObject({ fitting: ENDED / 1_000, examined: ENDED / 1_000 });
     expect(await scan({ error: 'LLM_ERROR' })).toMatchObject({ fitting: ENDED / 1_000 });
     expect(await scan({ live: true })).toMatchObject({ fitting: 200, examined: 200 });
   });
 
-  it('says how far it looked when it may not look further', async () => {
+  it('says how many rows it examined when it may examine no more', async () => {
     const { items, examined, fitting, lastId } = await scan({ q: 'unheard of' });
     expect({ items, examined, fitting }).toEqual({ items: [], examined: EXAMINE, fitting: 0 });
     expect(lastId).not.toBeNull();

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { schedulesOf } from '../../../src/core/schedules.js';
 import { readRecoveryFigures } from '../../../src/db/reads/recovery-figures.js';
 import { PIPELINES } from '../../../src/domains/tables.js';
 import type { Sql } from '../../../src/ports/sql.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
-import { SCHEDULE_SETTINGS } from '../../support/schedule-settings.js';
-
-const SCHEDULES = schedulesOf(PIPELINES, SCHEDULE_SETTINGS);
+import { SCHEDULES } from '../../support/schedules.js';
 
 let database: TestDatabase;
 beforeAll(async () => {

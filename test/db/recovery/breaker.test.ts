@@ -29,7 +29,7 @@ const settings: BreakerSettings = {
 
 let count = 0;
 let line: Pipeline;
-/** Under a name of its own: a breaker is a whole pipeline's. */
+/** Each test has a pipeline name of its own, because a breaker holds a whole pipeline. */
 beforeEach(() => {
   count += 1;
   line = { ...straight, name: `straight-${String(count)}`, breaker: settings };
@@ -82,7 +82,7 @@ async function breakerOf(pipeline = line, errorClass: ErrorClass = 'NETWORK_ERRO
   return rows[0];
 }
 
-/** As if that much time had passed since the breaker last let somebody through. */
+/** Acts as if that much time had passed since the breaker last let an item through. */
 async function makeDue(pipeline = line): Promise<void> {
   await spine.pool.query(`UPDATE breakers SET next_pass_at = now() - interval '1 ms' WHERE pipeline = $1`, [
     pipeline.name,
@@ -103,7 +103,7 @@ async function holdsOf(pipeline = line): Promise<unknown[]> {
 }
 
 describe('a breaker', () => {
-  it('is opened by the commit of the fifth failure, tells of it once, and holds what comes', async () => {
+  it('is opened by the commit of the fifth failure, raises one event, and holds later claims', async () => {
     const walk = hand();
     const ids = await walk.makeMany(6);
     await walk.storm(ids.slice(0, 4));
@@ -118,11 +118,11 @@ describe('a breaker', () => {
       `breaker_opened:${line.name}:NETWORK_ERROR:${opened?.openedAt.toISOString() ?? ''}:read`,
     ]);
     const claim = await walk.claim(ids[5] ?? '');
-    expect(claim).toMatchObject({ answer: 'hold', reason: 'breaker_open' });
-    expect(claim.answer === 'hold' && claim.forMs).toBeGreaterThan(20_000);
+    expect(claim).toMatchObject({ is: 'hold', reason: 'breaker_open' });
+    expect(claim.is === 'hold' && claim.forMs).toBeGreaterThan(20_000);
   });
 
-  it('costs nobody a try: what is held has no error, no attempt and no crash', async () => {
+  it('costs no item a try: a held item gets no error, no attempt and no crash', async () => {
     const walk = hand();
     const [waiting = ''] = await walk.open();
     for (let times = 0; times < 3; times += 1) await walk.claim(waiting);
@@ -144,7 +144,7 @@ describe('a breaker', () => {
     expect(await eventsOf()).toHaveLength(1);
   });
 
-  it('is looked for among failures alone, however much went well', async () => {
+  it('is looked for among failures alone, however many attempts succeeded', async () => {
     await spine.pool.query(
       `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, result, error_class)
        SELECT gen_random_uuid(), 'busy', 1, 'read', 1, 1, now(), CASE n % 1000 WHEN 0 THEN 'error' ELSE 'done' END,
@@ -226,14 +226,14 @@ describe('a breaker', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is not kept shut by good work of long before: the last attempts count', async () => {
+  it('is not kept closed by earlier successes, because only the last attempts count', async () => {
     const walk = hand();
     for (const id of await walk.makeMany(40)) await walk.finish(await walk.claimed(id));
     await walk.storm(await walk.makeMany(10));
     expect(await breakerOf()).toMatchObject({ state: 'open' });
   });
 
-  it('holds the stages that failed and lets the others go on', async () => {
+  it('holds the stages that failed and lets the other stages go on', async () => {
     line = { ...several, name: line.name, breaker: settings };
     const walk = hand();
     const [before = '', ...failing] = await walk.makeMany(6);
@@ -242,10 +242,10 @@ describe('a breaker', () => {
 
     expect(await breakerOf(line, 'LLM_ERROR')).toMatchObject({ stages: ['judge'] });
     await walk.walk(before, 'extract', 'enrich');
-    expect(await walk.claim(before, { stage: 'judge' })).toMatchObject({ answer: 'hold', reason: 'breaker_open' });
+    expect(await walk.claim(before, { stage: 'judge' })).toMatchObject({ is: 'hold', reason: 'breaker_open' });
   });
 
-  it('takes in another stage that fails in the same way', async () => {
+  it('holds another stage too that fails in the same way', async () => {
     const walk = hand();
     const ids = await walk.makeMany(5);
     for (const id of ids) await walk.walk(id, 'read');
@@ -257,7 +257,7 @@ describe('a breaker', () => {
     expect(told.map((id) => id.split(':').at(-1)).sort()).toEqual(['check', 'read']);
   });
 
-  it('is none of a table without one', async () => {
+  it('does not open for a table without breaker settings', async () => {
     line = { ...straight, name: line.name };
     const walk = hand();
     await walk.storm(await walk.makeMany(8));
@@ -265,22 +265,22 @@ describe('a breaker', () => {
   });
 });
 
-describe('of many that come when one may pass', () => {
-  it('exactly one does', async () => {
+describe('among many claims that come when one may pass', () => {
+  it('exactly one passes', async () => {
     const walk = hand();
     await walk.open();
     const attempts = await Promise.all((await walk.makeMany(10)).map((id) => walk.attempt(id)));
     for (let probe = 1; probe <= 3; probe += 1) {
       await makeDue();
       const claims = await Promise.all(attempts.map((each) => claimTask(spine.limited, line, each)));
-      // One that passed before and is asked again holds its task already.
-      const fresh = claims.filter((each) => each.answer === 'run').length;
+      // A claim that passed before and is asked again holds its task already.
+      const fresh = claims.filter((each) => each.is === 'run').length;
       expect(fresh).toBe(probe);
-      expect(claims.filter((each) => each.answer === 'hold')).toHaveLength(10 - probe);
+      expect(claims.filter((each) => each.is === 'hold')).toHaveLength(10 - probe);
     }
   });
 
-  it('and the next is due after twice the wait, whatever becomes of it', async () => {
+  it('the next is due after twice the wait, however the first ends', async () => {
     const walk = hand();
     const [first = '', second = ''] = await walk.open();
     await makeDue();
@@ -293,7 +293,7 @@ describe('of many that come when one may pass', () => {
     expect((await breakerOf())?.inMs).toBeGreaterThan(110_000);
   });
 
-  it('takes no place that it does not use', async () => {
+  it('a claim takes no place that it does not use', async () => {
     const walk = hand();
     const [waiting = '', other = '', suspect = ''] = await walk.open();
     for (const id of [waiting, suspect]) await walk.claim(id);
@@ -309,34 +309,34 @@ describe('of many that come when one may pass', () => {
   });
 });
 
-describe('one that was let through', () => {
+describe('an item that was let through', () => {
   async function probe(walk = hand()) {
     const waiting = await walk.open();
     await makeDue();
     return { walk, waiting, claimed: await walk.claimed(waiting[0] ?? '') };
   }
 
-  it('and succeeds begins the release', async () => {
+  it('and succeeds begins the release of the others', async () => {
     const { walk, claimed } = await probe();
     await walk.finish(claimed);
     expect(await breakerOf()).toMatchObject({ state: 'releasing', perSecond: 1, round: 2 });
   });
 
-  it('and fails in the same way keeps it open, at the cost of one try', async () => {
+  it('and fails in the same way keeps the breaker open, at the cost of one try', async () => {
     const { walk, claimed } = await probe();
     await walk.fail(claimed);
     expect(await breakerOf()).toMatchObject({ state: 'open', probing: false, round: 1 });
     expect(await taskOf(spine.pool, claimed.itemId, 'read')).toMatchObject({ errors: 1 });
   });
 
-  it('and whose commit is refused says nothing', async () => {
+  it('and whose commit is refused does not count', async () => {
     const { claimed } = await probe();
     const stale = { ...claimed, fence: claimed.fence - 1 };
-    expect(await commitAttempt(spine.limited, line, stale, doneWith(stale))).toEqual({ refused: 'superseded' });
+    expect(await commitAttempt(spine.limited, line, stale, doneWith(stale))).toBe('superseded');
     expect(await breakerOf()).toMatchObject({ state: 'open' });
   });
 
-  it('is the only one to be believed: an attempt from before the storm that ends well proves nothing of now', async () => {
+  it('alone counts: the success of an attempt from before the storm proves nothing', async () => {
     const walk = hand();
     const [before = ''] = await walk.makeMany();
     const claimed = await walk.claimed(before);
@@ -345,7 +345,7 @@ describe('one that was let through', () => {
     expect(await breakerOf()).toMatchObject({ state: 'open', round: 1 });
   });
 
-  it('and fails while others are released opens it again; those let through before then say nothing', async () => {
+  it('and fails during the release opens the breaker again; items let through before then no longer count', async () => {
     const { walk, waiting, claimed } = await probe();
     await walk.finish(claimed);
     const [, second = '', third = ''] = waiting;
@@ -360,7 +360,7 @@ describe('one that was let through', () => {
     expect(await breakerOf()).toMatchObject({ state: 'open', round: 3 });
   });
 
-  it('closes it when so many have succeeded that it holds nobody back', async () => {
+  it('closes the breaker when so many items have succeeded that it holds none back', async () => {
     const { walk, claimed } = await probe();
     await walk.finish(claimed);
     const ids = await walk.makeMany(31);
@@ -372,7 +372,7 @@ describe('one that was let through', () => {
     expect(await breakerOf()).toMatchObject({ state: 'closed' });
     expect(await holdsOf()).toEqual([]);
     expect((await eventsOf()).map((each) => each.split(':')[0])).toEqual(['breaker_opened', 'breaker_closed']);
-    // What failed before is over: it takes a new storm to open it.
+    // Earlier failures no longer count: only a new storm opens the breaker.
     await walk.storm(await walk.makeMany(4));
     expect(await breakerOf()).toMatchObject({ state: 'closed' });
     await walk.storm(await walk.makeMany(1));

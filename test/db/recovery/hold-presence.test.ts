@@ -54,7 +54,7 @@ async function rowOf({ id }: WorkerProcess): Promise<unknown> {
 }
 
 describe('the presence of a worker', () => {
-  it('is a row and a lock, until it signs off', async () => {
+  it('is a row and a lock until the worker signs off', async () => {
     const { worker, presence } = await present();
     expect(await rowOf(worker)).toEqual({ stopped: false, gone: null, pipelines: ['canary'] });
     expect(await holders(worker)).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('the presence of a worker', () => {
     await until('the lock is free', async () => (await holders(worker)).length === 0);
   });
 
-  it('comes back by itself when the server ends its session, and takes back what was said meanwhile', async () => {
+  it('comes back by itself when the server ends its session, and takes back a verdict of death', async () => {
     const { worker, story } = await present();
     const [pid] = await holders(worker);
     await spine.pool.query('UPDATE workers SET seen_gone_at = now(), died_at = now() WHERE id = $1', [worker.id]);
@@ -90,12 +90,12 @@ describe('the presence of a worker', () => {
     expect(await holders(worker)).toHaveLength(1);
   });
 
-  it('notices a link that is half open', async () => {
+  it('notices a half-open link', async () => {
     const { worker, proxy, story } = await present();
     const [old] = await holders(worker);
     proxy.stall();
     await until('it is lost', () => story.includes('lost'));
-    // The server was told nothing, and still believes in the old session.
+    // The server was not told, and still holds the old session.
     expect(await holders(worker)).toContain(old);
 
     proxy.heal();
@@ -104,7 +104,7 @@ describe('the presence of a worker', () => {
     expect((await holders(worker)).filter((pid) => pid !== old)).toHaveLength(1);
   });
 
-  it('does not wait for the lock that the server still gives to its old session', async () => {
+  it('does not wait for the lock that its old session still holds', async () => {
     const { worker } = await present();
     const session = await openSession({ url: spine.url, name: 'again' });
     onTestFinished(session.close);

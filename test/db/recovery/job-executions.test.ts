@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JobEnd } from '../../../src/core/jobs.js';
-import { beginJob, endJob, listLatestJobs } from '../../../src/db/recovery/job-executions.js';
+import { emptyRecord, type JobBegin, type JobEnd } from '../../../src/core/jobs.js';
+import { beginJob, endJob, listLatestJobs, noteProgress } from '../../../src/db/recovery/job-executions.js';
 import { openSpine, type Spine } from '../../support/spine.js';
 
 let spine: Spine;
@@ -26,7 +26,7 @@ async function rowsOf(job: string): Promise<Row[]> {
   return rows;
 }
 
-async function begin(job: string, more: { runId?: string; timeoutMs?: number; windowKey?: string } = {}) {
+async function begin(job: string, more: Partial<JobBegin> = {}) {
   return beginJob(spine.limited, { job, runId: randomUUID(), timeoutMs: 60_000, ...more });
 }
 
@@ -110,6 +110,13 @@ describe('runs in a row that found nothing', () => {
     ]);
   });
 
+  it('keep their rows where somebody started them under a key', async () => {
+    await end(await begun('keyed'), { idle: true });
+    await end(await begun('keyed', { key: 'k' }), { idle: true });
+    await end(await begun('keyed', { key: 'k' }), { idle: true });
+    expect((await rowsOf('keyed')).map(({ runs }) => runs)).toEqual([1, 1, 1]);
+  });
+
   it('are counted once, however often the end is told', async () => {
     await end(await begun('told'), { idle: true });
     const id = await begun('told');
@@ -139,5 +146,60 @@ describe('the window of a windowed job', () => {
     await end(await begun('retried', { windowKey }), { status: 'failed' });
     await begun('retried', { windowKey, timeoutMs: -1 });
     expect(await begin('retried', { windowKey })).toMatchObject({ begun: true });
+  });
+});
+
+describe('the progress of a run', () => {
+  it('is in its row after each page, and a page that comes late does not take it back', async () => {
+    const id = await begun('paged');
+    const record = { ...emptyRecord(), counts: { things: 5 }, errors: ['one'], costCents: 0.5, pages: 2 };
+    await noteProgress(spine.limited, id, record);
+    await noteProgress(spine.limited, id, { ...record, counts: { things: 1 }, pages: 1 });
+
+    expect(await listLatestJobs(spine.pool, ['paged'])).toMatchObject([
+      { status: 'running', result: { things: 5, pages: 2, isWhole: false }, errors: ['one'], costCents: 0.5 },
+    ]);
+  });
+
+  it('does not change an execution that has ended', async () => {
+    const id = await begun('over');
+    await end(id, { status: 'aborted', result: { things: 1 } });
+    await noteProgress(spine.limited, id, { ...emptyRecord(), counts: { things: 9 }, pages: 1 });
+    expect(await listLatestJobs(spine.pool, ['over'])).toMatchObject([{ status: 'aborted', result: { things: 1 } }]);
+  });
+});
+
+describe('the cursor of a run whose time was up', () => {
+  const input = { keyword: 'a' };
+  const goesOn = { input, cursor: { at: 7 } };
+
+  it('is handed to the next run with the same key and input, until a run comes to its end', async () => {
+    await end(await begun('long', { key: 'k', input }), { goesOn });
+
+    const next = await begin('long', { key: 'k', input });
+    expect(next).toMatchObject({ cursor: { at: 7 } });
+    expect(await begin('long', { key: 'k', input: { keyword: 'b' } })).not.toHaveProperty('cursor');
+    expect(await begin('long', { key: 'other', input })).not.toHaveProperty('cursor');
+    expect(await begin('other', { key: 'k', input })).not.toHaveProperty('cursor');
+
+    if (next.begun) await end(next.id, { goesOn: null });
+    expect(await begin('long', { key: 'k', input })).not.toHaveProperty('cursor');
+  });
+
+  it('is handed out again when the answer was lost', async () => {
+    await end(await begun('lost', { input }), { goesOn });
+    const runId = randomUUID();
+    const first = await begin('lost', { runId, input });
+    expect(first).toMatchObject({ cursor: { at: 7 } });
+    expect(await begin('lost', { runId, input })).toEqual(first);
+  });
+
+  it('stays as the next run has left it when the end is told twice', async () => {
+    const first = await begun('twice', { input });
+    await end(first, { goesOn });
+    await end(await begun('twice', { input }), { goesOn: { input, cursor: { at: 9 } } });
+    await end(first, { goesOn });
+    await end(first, { goesOn: null });
+    expect(await begin('twice', { input })).toMatchObject({ cursor: { at: 9 } });
   });
 });

@@ -20,7 +20,7 @@ async function silentFor(id: string, minutes: number): Promise<void> {
 }
 
 describe('the receipt of a rescue', () => {
-  it('says when the item stopped, was seen and acted on, what is run again, and why', async () => {
+  it('says when the item stopped, was seen and acted on, which stages run again, and why', async () => {
     const hand = byHand(spine.pool, several);
     const id = await hand.make();
     await hand.walk(id, 'extract');
@@ -51,7 +51,7 @@ describe('the receipt of a rescue', () => {
       await hand.next(id);
       if (when === 'after a pause') {
         await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: 'infinity' });
-        expect(await hand.claim(id)).toMatchObject({ answer: 'hold' });
+        expect(await hand.claim(id)).toMatchObject({ is: 'hold' });
         await resumeItem(spine.pool, find, { itemId: id, actor: ROOT });
       }
       expect(await receiptsOf(spine.pool, id)).toMatchObject([{ result: 'waiting', movingAt: null }]);
@@ -66,15 +66,15 @@ describe('the receipt of a rescue', () => {
     },
   );
 
-  it('is not completed by the run before', async () => {
+  it('is not completed by the earlier run', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     const zombie = await hand.attempt(id);
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause });
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause });
 
-    expect(await hand.claim(id, { ...zombie, scheduledAt: new Date() })).toEqual({ answer: 'superseded' });
-    expect(await hand.claim(id, { epoch: 2 })).toEqual({ answer: 'superseded' });
+    expect(await hand.claim(id, { ...zombie, scheduledAt: new Date() })).toEqual({ is: 'superseded' });
+    expect(await hand.claim(id, { epoch: 2 })).toEqual({ is: 'superseded' });
     await hand.claimed(id);
     expect((await receiptsOf(spine.pool, id)).map(({ epoch, result }) => [epoch, result])).toEqual([
       [2, 'waiting'],
@@ -96,7 +96,7 @@ describe('the receipt of a rescue', () => {
     expect(receipt?.stagesAgain).toEqual(['upload']);
   });
 
-  it('that a person asked for says what the rows say', async () => {
+  it('that a person asked for gives the reason that the rows show', async () => {
     const id = await byHand(spine.pool, straight).make();
     await spine.pool.query('UPDATE items SET run_ended_at = now(), started = true WHERE id = $1', [id]);
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, reason: 'please' });
@@ -147,7 +147,7 @@ describe('the receipt of a recovery by the next claim', () => {
     await registerWorker(spine.pool, worker);
     await hand.claimed(id, { worker: worker.id });
     await silentFor(id, 1);
-    // Later than the claim's transaction begins, as when it waits for a lock meanwhile.
+    // This is later than the claim's transaction began, as if the claim had waited for a lock.
     await spine.pool.query(`UPDATE workers SET seen_gone_at = now() + interval '1 minute' WHERE id = $1`, [worker.id]);
     await hand.claimed(id, { worker: 'healthy' });
 
@@ -162,18 +162,18 @@ describe('the receipt of a recovery by the next claim', () => {
     for (const worker of ['x', 'y', 'crowded']) await hand.claimed(other, { worker });
     const id = await hand.make();
     for (const worker of ['p', 'q']) await hand.claimed(id, { worker });
-    expect(await hand.claim(id, { worker: 'crowded' })).toMatchObject({ answer: 'hold', reason: 'suspect_wait' });
+    expect(await hand.claim(id, { worker: 'crowded' })).toMatchObject({ is: 'hold', reason: 'suspect_wait' });
     expect((await receiptsOf(spine.pool, id)).map((each) => each.result)).toEqual(['moving', 'waiting']);
 
     await hand.claimed(id, { worker: 'empty' });
     expect((await receiptsOf(spine.pool, id)).map((each) => each.result)).toEqual(['moving', 'moving']);
   });
 
-  it('of the last crash of a poisonous one says so, and its owner is told', async () => {
+  it('of the last crash of a poisonous task says so, and the owner is told', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `victim-${id}-${String(n)}` });
-    expect(await hand.claim(id)).toEqual({ answer: 'superseded' });
+    expect(await hand.claim(id)).toEqual({ is: 'superseded' });
 
     const receipts = await receiptsOf(spine.pool, id);
     expect(receipts.map((each) => each.result)).toEqual(['moving', 'moving', 'moving', 'moving', 'poison']);
@@ -207,7 +207,7 @@ describe('an item that is given up', () => {
     ]);
   });
 
-  it('after an error of the judge goes to a person, with a whole budget', async () => {
+  it('after an error of a model goes to a person, with a whole budget', async () => {
     const hand = byHand(spine.pool, reviewed);
     const id = await hand.make();
     const error = { ...FAILURE, class: 'LLM_ERROR', stage: 'judge' } as const;
@@ -238,7 +238,7 @@ describe('an item that is given up', () => {
     expect(await eventsOf(spine.pool, id)).toEqual([]);
   });
 
-  it('is parked where it stands, is not started any more, and a person may drive it on', async () => {
+  it('is parked in its state, is not started any more, and a person may drive it on', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     await parkItem(spine.pool, find, { itemId: id, ...asSeen, why: 'older than 7d' });
@@ -279,7 +279,7 @@ describe('the budget of an item', () => {
     expect(await itemOf(spine.pool, id)).toMatchObject({ rescues: 1, epoch: 5 });
   });
 
-  it('is not charged for what was not its doing', async () => {
+  it('is not charged for a stop that was not the item’s fault', async () => {
     const id = await byHand(spine.pool, straight).make();
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause });
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, cause, isFree: true });

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RETENTION_STEPS, type RetentionStep } from '../../../src/core/jobs.js';
 import { readWorkersSeen } from '../../../src/db/reads/figures.js';
 import { createPrisma } from '../../../src/db/postgres/prisma.js';
-import { retainBatch } from '../../../src/db/recovery/retention.js';
+import { ENGINE_KEEPS, removeBatch } from '../../../src/db/recovery/retention.js';
 import { KEPT } from '../../support/maintenance.js';
 import { byHand, openSpine, type Spine } from '../../support/spine.js';
 import { straight } from '../../support/tables.js';
@@ -20,10 +19,7 @@ type Make = (daysAgo: number) => Promise<unknown>;
 
 const ago = (daysAgo: number): Date => new Date(Date.now() - daysAgo * DAY_MS);
 
-/** What has a test of its own. */
-type Special = 'hourlyMetrics' | 'skillContents' | 'judgements' | 'discoveredPackages';
-
-const insert: Record<Exclude<RetentionStep, Special>, Make> = {
+const insert = {
   jobExecutions: (daysAgo) => job(daysAgo, 'completed'),
   outbox: (daysAgo) => event(daysAgo, 'delivered_at'),
   receipts: (daysAgo) =>
@@ -37,11 +33,17 @@ const insert: Record<Exclude<RetentionStep, Special>, Make> = {
       `INSERT INTO idempotency_keys (caller, route, key, body_hash, status, answer, created_at) VALUES ('a', 'r', $1, '', 202, '{}', $2)`,
       [randomUUID(), ago(daysAgo)],
     ),
+  jobCursors: (daysAgo) =>
+    spine.pool.query(
+      `INSERT INTO job_cursors (job, join_key, input, cursor, stored_at) VALUES ('j', $1, '{}', '1', $2)`,
+      [randomUUID(), ago(daysAgo)],
+    ),
   workers: (daysAgo) => worker(daysAgo, 'stopped_at'),
-};
+} satisfies Record<string, Make>;
 
 const TABLES = {
   jobExecutions: 'job_executions',
+  jobCursors: 'job_cursors',
   outbox: 'outbox',
   receipts: 'receipts',
   idempotencyKeys: 'idempotency_keys',
@@ -81,16 +83,25 @@ async function count(table: string): Promise<number> {
   return rows[0]?.count ?? -1;
 }
 
-async function retainAll(step: RetentionStep): Promise<number> {
+async function retainAll(name: string): Promise<number> {
+  const part = ENGINE_KEEPS.find((each) => each.name === name);
+  if (!part) throw new RangeError(`no part '${name}' of retention`);
   let total = 0;
   for (;;) {
-    const batch = await retainBatch(spine.limited, KEPT, step, 2);
-    total += batch.count;
-    if (batch.isLast) return total;
+    const count = await removeBatch(spine.limited, part, part.keptMs(KEPT), 2);
+    total += count;
+    if (count < 2) return total;
   }
 }
 
-const LIMIT_DAYS = { jobExecutions: 30, outbox: 30, receipts: 90, idempotencyKeys: 1, workers: 7 } as const;
+const LIMIT_DAYS = {
+  jobExecutions: 30,
+  jobCursors: 30,
+  outbox: 30,
+  receipts: 90,
+  idempotencyKeys: 1,
+  workers: 7,
+} as const;
 
 describe('retention', () => {
   it.each(Object.keys(LIMIT_DAYS) as (keyof typeof LIMIT_DAYS)[])(
@@ -106,9 +117,9 @@ describe('retention', () => {
     },
   );
 
-  it('has a step for everything that grows', () => {
-    const special: Special[] = ['hourlyMetrics', 'skillContents', 'judgements', 'discoveredPackages'];
-    expect([...RETENTION_STEPS].sort()).toEqual([...Object.keys(LIMIT_DAYS), ...special].sort());
+  it('has a part for everything of the engine that grows', () => {
+    const names = ENGINE_KEEPS.map(({ name }) => name);
+    expect(names.sort()).toEqual([...Object.keys(LIMIT_DAYS), 'hourlyMetrics'].sort());
   });
 
   it('keeps an execution that is still running, however old', async () => {

@@ -9,7 +9,7 @@ import { several, straight } from '../../support/tables.js';
 const spine = useSpine();
 
 describe('a page of stuck items', () => {
-  it('is read from the index of live rows alone, however many have ended', async () => {
+  it('is read from the index of live rows alone, however many items have ended', async () => {
     const name = `many-${randomUUID()}`;
     await spine.pool.query(
       `INSERT INTO items (id, pipeline, owner, state, started, beat_at, ended_at)
@@ -39,7 +39,7 @@ describe('a page of stuck items', () => {
     }
   });
 
-  it('says what runs, what waits and why, and what holds the pipeline', async () => {
+  it('shows the running task, the waiting task and why it waits, and the hold of the pipeline', async () => {
     const pipeline = { ...several, name: `facts-${randomUUID()}` };
     const hand = byHand(spine.pool, pipeline);
     const id = await hand.make();
@@ -62,11 +62,12 @@ describe('a page of stuck items', () => {
       waiting: { stage: 'enrich', attempt: 1, error: { class: 'NETWORK_ERROR', message: FAILURE.message } },
       hold: { kind: 'pause', until: 'infinity', reason: 'an upgrade' },
     });
-    // Stamped with the sweep's own beginning, though that lies ahead of the database's clock: no page takes it twice.
+    // The stamp is the sweep's beginning, though that lies ahead of the database's clock, so that no page takes the
+    // item twice.
     expect(await takeStuck(spine.pool, pipeline, { startedAt, limit: 10 })).toEqual([]);
   });
 
-  it('begins with what was examined longest ago', async () => {
+  it('begins with the items that were examined longest ago', async () => {
     const pipeline = { ...straight, name: `order-${randomUUID()}` };
     const hand = byHand(spine.pool, pipeline);
     const ids: string[] = [];
@@ -86,7 +87,7 @@ describe('a page of stuck items', () => {
 });
 
 describe('the rows of open runs', () => {
-  it('are known by their epoch, and whether they have ended', async () => {
+  it('give the item’s epoch and whether it has ended', async () => {
     const hand = byHand(spine.pool, straight);
     const [live, ended, nowhere] = [await hand.make(), await hand.make(), randomUUID()];
     await hand.walk(ended, 'read:empty');

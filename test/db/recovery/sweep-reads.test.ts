@@ -14,11 +14,11 @@ const FINISHED = 5_000;
 const LIVE = 50;
 const STUCK = 10;
 
-/** Indexes that hold nothing finished, and those that are asked by the ids of live items. */
+/** Indexes without finished items, and indexes that are searched by the ids of live items. */
 const UNFINISHED = ['items_live', 'items_live_by_state', 'tasks_running'];
 const BY_ID = ['items_pkey', 'tasks_pkey'];
 
-/** Slow to call an item stuck: those that have just moved are well until the test is over. */
+/** A long `stuckAfter`, so that items that have just moved are well until the test is over. */
 const slow: Pipeline = { ...straight, sweep: { ...straight.sweep, stuckAfter: '30m' } };
 
 /** A hundred finished items between two live ones, all with their tasks and attempts. */
@@ -41,7 +41,8 @@ async function fill(): Promise<void> {
   await spine.pool.query('ANALYZE');
 }
 
-/** A whole sweep by the product's own code; Temporal says that the runs of the stuck are gone and all others are open. */
+/** A whole sweep by the product's own code. Temporal says that the runs of stuck items are gone and all other runs are
+ *  open. */
 async function sweeper(): Promise<(pool: pg.Pool) => Promise<SweepPage>> {
   const { rows } = await spine.pool.query<{ id: string }>(
     `SELECT id FROM items WHERE ended_at IS NULL AND beat_at > now() - interval '30 minutes'`,

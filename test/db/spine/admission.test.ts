@@ -42,14 +42,14 @@ describe('a state that admits ten', () => {
     const hand = byHand(spine.limited, pipeline);
     const ids = await Promise.all(Array.from({ length: 20 }, () => hand.make()));
 
-    const answers = await Promise.all(ids.map((id, n) => hand.claim(id, { worker: `w${String(n)}` })));
+    const answers = await Promise.all(ids.map((id, n) => hand.claim(id, { worker: `w${n}` })));
 
-    expect(answers.filter((each) => each.answer === 'run')).toHaveLength(LIMIT);
-    const held = answers.filter((each) => each.answer === 'hold');
-    expect(held).toEqual(Array(LIMIT).fill({ answer: 'hold', forMs: ADMISSION_RETRY_MS, reason: 'backlog' }));
+    expect(answers.filter((each) => each.is === 'run')).toHaveLength(LIMIT);
+    const held = answers.filter((each) => each.is === 'hold');
+    expect(held).toEqual(Array(LIMIT).fill({ is: 'hold', forMs: ADMISSION_RETRY_MS, reason: 'backlog' }));
     expect(await countIn(pipeline, 'HEATING')).toBe(LIMIT);
 
-    const inside = answers.flatMap((each) => (each.answer === 'run' ? [each.claimed] : []));
+    const inside = answers.flatMap((each) => (each.is === 'run' ? [each.claimed] : []));
     await Promise.all(
       inside
         .slice(0, 3)
@@ -58,7 +58,7 @@ describe('a state that admits ten', () => {
     const late = ids.filter((id) => !inside.some((attempt) => attempt.itemId === id));
     const again = await Promise.all(late.map((id) => hand.claim(id)));
 
-    expect(again.filter((each) => each.answer === 'run')).toHaveLength(3);
+    expect(again.filter((each) => each.is === 'run')).toHaveLength(3);
     expect(await countIn(pipeline, 'HEATING')).toBe(LIMIT);
     for (const id of ids) expect(await trailFaults(spine.pool, id)).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe('a state that admits ten', () => {
 
     const committed = await Promise.all(attempts.map((attempt) => hand.finish(attempt)));
 
-    const steps = committed.map((each) => ('step' in each ? each.step.do : 'refused'));
+    const steps = committed.map((each) => (each === 'superseded' ? each : each.do));
     expect(steps.filter((each) => each === 'stage')).toHaveLength(LIMIT);
     expect(steps.filter((each) => each === 'wait')).toHaveLength(LIMIT);
     expect(await countIn(pipeline, 'COOLING')).toBe(LIMIT);
@@ -110,7 +110,7 @@ describe('a state that admits ten', () => {
       for (let step = await hand.next(id); step.do !== 'end'; step = await hand.next(id)) {
         if (step.do !== 'stage') continue;
         const claim = await hand.claim(id, { state: step.state, stage: step.stage });
-        if (claim.answer !== 'run') continue;
+        if (claim.is !== 'run') continue;
         seen.push(Math.max(await countIn(pipeline, 'HEATING'), await countIn(pipeline, 'COOLING')));
         await hand.finish(claim.claimed);
       }

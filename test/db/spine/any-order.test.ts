@@ -55,7 +55,7 @@ type Deed = keyof typeof WEIGHTS;
 interface Command {
   act: Deed;
   worker: number;
-  /** Chooses among what there is: attempts, outcomes, units, states. */
+  /** Chooses among the attempts, outcomes, units or states there are. */
   pick: number;
 }
 
@@ -64,7 +64,7 @@ const command = fc.record<Command>({
   worker: fc.nat({ max: 2 }),
   pick: fc.nat({ max: 1_000 }),
 });
-/** What is in one batch happens at once. */
+/** The commands of a batch run at once. */
 const story = fc.array(fc.array(command, { minLength: 1, maxLength: 4 }), { minLength: 15, maxLength: 25 });
 
 const VIAS: Via[] = ['outcome', 'spent', 'cancel', 'exhaustion', 'rescue', 'reopen', 'retry', 'pause', 'resume'];
@@ -78,7 +78,7 @@ function play(pipeline: Pipeline, id: string) {
   const hand = byHand(spine.limited, pipeline);
   const find = findIn(pipeline);
   const ask = { itemId: id, actor: ROOT };
-  /** Every attempt there was, by worker: what froze may wake up at any time. */
+  /** Every attempt there was, by worker, because a frozen attempt may wake up at any time. */
   const held: Claimed[][] = [[], [], []];
   let latest: Claimed | undefined;
   let finished = 0;
@@ -93,12 +93,12 @@ function play(pipeline: Pipeline, id: string) {
       stage,
       visit,
       unit,
-      worker: `w${String(worker)}`,
+      worker: `w${worker}`,
       claimId: randomUUID(),
     });
     for (let n = 0; n < times; n += 1) {
       const answer = await claimTask(spine.limited, pipeline, attempt);
-      if (answer.answer !== 'run') continue;
+      if (answer.is !== 'run') continue;
       held[worker]?.push(answer.claimed);
       latest = answer.claimed;
     }
@@ -111,7 +111,7 @@ function play(pipeline: Pipeline, id: string) {
     const outcome = (isLast && 'then' in row ? chosen(Object.keys(row.then), pick) : 'done') ?? 'done';
     const feeds = unit === '' && fanOutFedBy(pipeline, { state, stage, outcome }) !== undefined;
     const committed = await hand.finish(attempt, outcome, feeds ? UNITS.slice(0, 1 + (pick % 3)) : undefined);
-    if ('step' in committed) finished += 1;
+    if (committed !== 'superseded') finished += 1;
   }
 
   async function decide(pick: number): Promise<void> {
@@ -139,7 +139,7 @@ function play(pipeline: Pipeline, id: string) {
       case 'spend':
         return attempt && hand.commit(attempt, { is: 'spent', error: FAILURE });
       case 'release':
-        return attempt && hand.commit(attempt, { is: 'released' });
+        return attempt && hand.commit(attempt, { is: 'released', why: 'shutdown' });
       case 'beat':
         return attempt && beatTask(pool, attempt, { at: next.pick });
       case 'reread':
@@ -178,7 +178,7 @@ interface Broken {
   what: string;
 }
 
-/** Everything that must hold of an item at any time, as one look at the database; what does not, is a row. */
+/** The conditions that hold for an item at any time, in one query. Each condition that is broken is a row of the answer. */
 async function brokenPromises(pipeline: Pipeline, id: string): Promise<string[]> {
   const { rows } = await spine.pool.query<Broken>(
     `SELECT 'two effects of ' || concat_ws(' ', visit, stage, unit) AS what FROM canary_effects WHERE item_id = $1
@@ -216,7 +216,7 @@ async function brokenPromises(pipeline: Pipeline, id: string): Promise<string[]>
   return [
     ...rows.map((each) => each.what),
     ...(await trailFaults(spine.pool, id)),
-    ...illegal.map(({ from, to }) => `the table has no move ${String(from)} → ${to}`),
+    ...illegal.map(({ from, to }) => `the table has no move ${from} → ${to}`),
     ...(stateNamesOf(pipeline).includes(item.state) ? [] : [`unknown state ${item.state}`]),
     ...(isEnd(rowOf(pipeline, item.state)) === (item.endedAt !== null)
       ? []
@@ -224,7 +224,7 @@ async function brokenPromises(pipeline: Pipeline, id: string): Promise<string[]>
   ];
 }
 
-/** Effects of each visit; of one that has ended there must come no more. */
+/** The effects of each visit. No effect may be added to a visit that has ended. */
 async function effectsByVisit(id: string): Promise<Map<number, number>> {
   const { rows } = await spine.pool.query<{ visit: number; n: number }>(
     'SELECT visit, count(*)::int AS n FROM canary_effects WHERE item_id = $1 GROUP BY visit',
@@ -257,7 +257,7 @@ describe.each([
           }
         }
       }),
-      // A slow machine tells fewer stories. One that fails is told as it was: to look for a shorter one takes too long.
+      // A slow machine runs fewer stories. A failed story is shown as it was, because looking for a shorter one takes too long.
       { numRuns: 8, interruptAfterTimeLimit: 8_000, endOnFailure: true },
     );
   });

@@ -86,7 +86,7 @@ describe('a beat', () => {
 });
 
 describe('a checkpoint', () => {
-  it('is what the next attempt begins with', async () => {
+  it('is handed to the next attempt', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     expect(await keepCheckpoint(spine.pool, await hand.claimed(id), { row: 7 })).toBe(true);

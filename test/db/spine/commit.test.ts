@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Pipeline } from '../../../src/core/pipeline.js';
-import type { Claimed } from '../../../src/db/spine/attempt.js';
+import type { Claimed, Ending } from '../../../src/db/spine/attempt.js';
 import { claimTask } from '../../../src/db/spine/claim/claim.js';
-import { commitAttempt, type Ending } from '../../../src/db/spine/commit.js';
+import { commitAttempt } from '../../../src/db/spine/commit.js';
 import { rescueItem } from '../../../src/db/spine/control.js';
 import { recordRefusal, rereadAttempt } from '../../../src/db/spine/reread.js';
 import type { Sql } from '../../../src/ports/sql.js';
@@ -50,7 +50,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
 
     const committed = await finishBy(straight, await hand.claimed(id));
 
-    expect(committed).toMatchObject({ step: { do: 'stage', state: 'CHECKING', stage: 'check', visit: 1 } });
+    expect(committed).toMatchObject({ do: 'stage', state: 'CHECKING', stage: 'check', visit: 1 });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'CHECKING', version: 2 });
     expect(await effectsOf(spine.pool, id)).toEqual(['1 read']);
     expect(await attemptsOf(spine.pool, id)).toEqual(['read done']);
@@ -62,9 +62,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
 
-    expect(await finishBy(straight, await hand.claimed(id), { outcome: 'empty' })).toEqual({
-      step: { do: 'end', why: 'final' },
-    });
+    expect(await finishBy(straight, await hand.claimed(id), { outcome: 'empty' })).toEqual({ do: 'end', why: 'final' });
     expect(await itemOf(spine.pool, id)).toMatchObject({
       state: 'DONE',
       endedAt: expect.any(Date) as Date,
@@ -77,7 +75,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     const hand = byHand(spine.pool, several);
     const id = await hand.make();
 
-    expect(await finishBy(several, await hand.claimed(id))).toMatchObject({ step: { do: 'stage', stage: 'enrich' } });
+    expect(await finishBy(several, await hand.claimed(id))).toMatchObject({ do: 'stage', stage: 'enrich' });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'WORKING', version: 1 });
     expect(await effectsOf(spine.pool, id)).toEqual(['1 extract']);
   });
@@ -88,7 +86,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
 
     const committed = await finishBy(spreadAll, await hand.claimed(id), { units: ['b', 'a', 'c'] });
 
-    expect(committed).toMatchObject({ step: { do: 'units', stage: 'upload', units: ['b', 'a', 'c'], width: 4 } });
+    expect(committed).toMatchObject({ do: 'units', stage: 'upload', units: ['b', 'a', 'c'], width: 4 });
     expect((await tasksOf(spine.pool, id)).filter((each) => each.unit !== '').map((each) => each.unit)).toEqual([
       'b',
       'a',
@@ -102,7 +100,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
 
     const committed = await finishBy(spreadLast, await hand.claimed(id), { units: ['x', 'y'] });
 
-    expect(committed).toMatchObject({ step: { do: 'units', state: 'COPYING', stage: 'copy', units: ['x', 'y'] } });
+    expect(committed).toMatchObject({ do: 'units', state: 'COPYING', stage: 'copy', units: ['x', 'y'] });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'COPYING' });
   });
 
@@ -112,9 +110,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     await hand.finish(await hand.claimed(id), 'done', ['a', 'b']);
     const before = await itemOf(spine.pool, id);
 
-    expect(await finishBy(spreadAll, await hand.claimed(id, { stage: 'upload', unit: 'b' }))).toEqual({
-      step: { do: 'next' },
-    });
+    expect(await finishBy(spreadAll, await hand.claimed(id, { stage: 'upload', unit: 'b' }))).toEqual({ do: 'next' });
     expect(await itemOf(spine.pool, id)).toEqual(before);
     expect(await effectsOf(spine.pool, id)).toEqual(['1 prepare', '1 upload b']);
   });
@@ -124,7 +120,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     const hand = byHand(spine.pool, pipeline);
     const id = await hand.make();
 
-    expect(await finishBy(pipeline, await hand.claimed(id))).toMatchObject({ step: { do: 'stage', stage: 'cool' } });
+    expect(await finishBy(pipeline, await hand.claimed(id))).toMatchObject({ do: 'stage', stage: 'cool' });
     expect(await effectsOf(spine.pool, id)).toEqual(['1 heat']);
     expect(await movesOf(spine.pool, id)).toEqual(['>WAITING', 'WAITING>HEATING', 'HEATING>COOLING']);
   });
@@ -134,7 +130,10 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     const id = await hand.make();
 
     expect(await finishBy(reviewed, await hand.claimed(id), { outcome: 'concerns' })).toEqual({
-      step: { do: 'wait', state: 'NEEDS_REVIEW', forMs: null, reason: 'awaiting_decision' },
+      do: 'wait',
+      state: 'NEEDS_REVIEW',
+      forMs: null,
+      reason: 'awaiting_decision',
     });
   });
 
@@ -145,10 +144,10 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     const healthy = await hand.claimed(id, { worker: 'healthy' });
     const before = await everything(id);
 
-    expect(await finishBy(straight, zombie)).toEqual({ refused: 'superseded' });
+    expect(await finishBy(straight, zombie)).toBe('superseded');
     expect(await everything(id)).toEqual(before);
-    expect(await finishBy(straight, healthy)).toHaveProperty('step');
-    expect(await finishBy(straight, zombie)).toEqual({ refused: 'superseded' });
+    expect(await finishBy(straight, healthy)).toHaveProperty('do');
+    expect(await finishBy(straight, zombie)).toBe('superseded');
     expect(await effectsOf(spine.pool, id)).toEqual(['1 read']);
   });
 
@@ -160,7 +159,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
       const attempt = await hand.claimed(id);
       await finishBy(pipeline, attempt);
 
-      expect(await finishBy(pipeline, attempt)).toEqual({ refused: 'superseded' });
+      expect(await finishBy(pipeline, attempt)).toBe('superseded');
       expect(await effectsOf(spine.pool, id)).toHaveLength(1);
     },
   );
@@ -173,7 +172,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
       const attempt = await hand.claimed(id);
       await spine.pool.query(`UPDATE items SET ${change} WHERE id = $1`, [id]);
 
-      expect(await finishBy(straight, attempt)).toEqual({ refused: 'superseded' });
+      expect(await finishBy(straight, attempt)).toBe('superseded');
       expect(await effectsOf(spine.pool, id)).toEqual([]);
     },
   );
@@ -184,7 +183,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     const attempt = await hand.claimed(id);
     await hand.commit(attempt, { is: 'error', error: FAILURE, retryInMs: 0 });
 
-    expect(await finishBy(straight, attempt)).toEqual({ refused: 'superseded' });
+    expect(await finishBy(straight, attempt)).toBe('superseded');
     expect(await effectsOf(spine.pool, id)).toEqual([]);
   });
 });
@@ -243,7 +242,7 @@ describe('a save that fails', () => {
   });
 });
 
-describe('what a save learns in its transaction', () => {
+describe('a fact that a save returns from its transaction', () => {
   const GIVEN = { version: '1.0.0' };
   const save = () => Promise.resolve(GIVEN);
 
@@ -263,7 +262,7 @@ describe('what a save learns in its transaction', () => {
 });
 
 describe('a row that names the system', () => {
-  it('has it as the mover of its outcomes, and its run is not told of what it did itself', async () => {
+  it('has the system as the mover of its outcomes, and does not wake the run that made the move', async () => {
     const { READING } = straight.states;
     const bySystem: Pipeline = { ...straight, states: { ...straight.states, READING: { ...READING, by: 'system' } } };
     const hand = byHand(spine.pool, bySystem);
@@ -299,7 +298,7 @@ describe('units', () => {
 
     const committed = await hand.finish(await hand.claimed(id), 'done', ['a', 'b', 'a']);
 
-    expect(committed).toMatchObject({ step: { units: ['a', 'b'] } });
+    expect(committed).toMatchObject({ units: ['a', 'b'] });
   });
 
   it('need a name', async () => {
@@ -322,7 +321,7 @@ describe('units', () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
 
-    expect(await hand.finish(await hand.claimed(id), 'done', [])).toEqual({ step: { do: 'next' } });
+    expect(await hand.finish(await hand.claimed(id), 'done', [])).toEqual({ do: 'next' });
     expect(await hand.next(id)).toMatchObject({ do: 'stage', stage: 'finish' });
   });
 
@@ -357,7 +356,7 @@ describe('an error', () => {
     const id = await hand.make();
     const attempt = await hand.claimed(id, where);
 
-    expect(await hand.commit(attempt, error)).toEqual({ step: { do: 'next' } });
+    expect(await hand.commit(attempt, error)).toEqual({ do: 'next' });
 
     expect(await taskOf(spine.pool, id, attempt.stage)).toMatchObject({ status: 'waiting', errors: 1, crashes: 0 });
     expect(await itemOf(spine.pool, id)).toMatchObject({
@@ -409,7 +408,7 @@ describe('an error', () => {
     const zombie = await hand.claimed(id);
     await hand.claimed(id);
 
-    expect(await hand.commit(zombie, error)).toEqual({ refused: 'superseded' });
+    expect(await hand.commit(zombie, error)).toBe('superseded');
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ errors: 0, status: 'running' });
   });
 });
@@ -435,7 +434,7 @@ describe('spent tries', () => {
     const id = await hand.make();
     await hand.walk(id, 'read', 'check:good');
 
-    expect(await hand.commit(await hand.claimed(id), spent)).toEqual({ step: { do: 'end', why: 'final' } });
+    expect(await hand.commit(await hand.claimed(id), spent)).toEqual({ do: 'end', why: 'final' });
     expect(await itemOf(spine.pool, id)).toMatchObject({
       state: 'FAILED',
       endReason: 'NETWORK_ERROR',
@@ -462,9 +461,7 @@ describe('spent tries', () => {
     const id = await hand.make();
     await hand.walk(id, 'extract');
 
-    expect(await hand.commit(await hand.claimed(id, { stage: 'enrich' }), spent)).toMatchObject({
-      step: { stage: 'judge' },
-    });
+    expect(await hand.commit(await hand.claimed(id, { stage: 'enrich' }), spent)).toMatchObject({ stage: 'judge' });
     expect(await taskOf(spine.pool, id, 'enrich')).toMatchObject({ status: 'failed' });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'WORKING', errorClass: 'NETWORK_ERROR' });
   });
@@ -475,7 +472,8 @@ describe('spent tries', () => {
     await hand.walk(id, 'extract', 'enrich', 'judge', 'remember');
 
     expect(await hand.commit(await hand.claimed(id, { stage: 'summarise' }), spent)).toEqual({
-      step: { do: 'end', why: 'final' },
+      do: 'end',
+      why: 'final',
     });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'DONE' });
   });
@@ -485,7 +483,7 @@ describe('spent tries', () => {
     const id = await hand.make();
     await hand.commit(await hand.claimed(id), { is: 'error', error: FAILURE, retryInMs: 0 });
 
-    expect(await hand.commit(await hand.claimed(id), spent)).toEqual({ step: { do: 'end', why: 'left' } });
+    expect(await hand.commit(await hand.claimed(id), spent)).toEqual({ do: 'end', why: 'left' });
 
     expect(await itemOf(spine.pool, id)).toMatchObject({
       state: 'JUDGING',
@@ -513,9 +511,7 @@ describe('spent tries', () => {
     const id = await hand.make();
     await hand.finish(await hand.claimed(id), 'done', ['a', 'b']);
 
-    expect(await hand.commit(await hand.claimed(id, { stage: 'upload', unit: 'a' }), spent)).toEqual({
-      step: { do: 'next' },
-    });
+    expect(await hand.commit(await hand.claimed(id, { stage: 'upload', unit: 'a' }), spent)).toEqual({ do: 'next' });
     expect(await taskOf(spine.pool, id, 'upload', 'a')).toMatchObject({ status: 'failed' });
     expect(await taskOf(spine.pool, id, 'upload', 'b')).toMatchObject({ status: 'waiting' });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'PROCESSING', errorClass: null });
@@ -532,7 +528,9 @@ describe('a released attempt', () => {
     if (unit) await hand.finish(await hand.claimed(id), 'done', [unit]);
     const where = unit ? { stage: 'upload', unit } : {};
 
-    expect(await hand.commit(await hand.claimed(id, where), { is: 'released' })).toEqual({ step: { do: 'next' } });
+    expect(await hand.commit(await hand.claimed(id, where), { is: 'released', why: 'shutdown' })).toEqual({
+      do: 'next',
+    });
     expect(await hand.claimed(id, where)).toMatchObject({ fence: 2, errors: 0 });
     expect(await taskOf(spine.pool, id, where.stage ?? 'prepare', unit)).toMatchObject({ crashes: 0 });
   });
@@ -558,8 +556,8 @@ describe('a finished item', () => {
     const attempt = await hand.claimed(id);
     await hand.finish(attempt, 'empty');
 
-    expect(await hand.commit(attempt, doneWith(attempt, 'done'))).toEqual({ refused: 'superseded' });
-    expect(await claimTask(spine.pool, straight, attempt)).toEqual({ answer: 'superseded' });
+    expect(await hand.commit(attempt, doneWith(attempt, 'done'))).toBe('superseded');
+    expect(await claimTask(spine.pool, straight, attempt)).toEqual({ is: 'superseded' });
   });
 });
 

@@ -111,7 +111,7 @@ describe('a decision', () => {
     expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'admin-escalate', actor: 'root' });
   });
 
-  it('saves what it brings about together with its move, once', async () => {
+  it('commits its save together with its move, once', async () => {
     const id = await awaiting();
     const saved: string[] = [];
     const request = {
@@ -132,7 +132,7 @@ describe('a decision', () => {
     expect(await lastMetadataOf(spine.pool, id)).toEqual({ ticket: 7 });
   });
 
-  it('is not made where what it brings about fails', async () => {
+  it('is not made where its save fails', async () => {
     const id = await awaiting();
     const save = () => Promise.reject(new Error('no room'));
     const request = { itemId: id, actor: ROOT, id: `fails-${id}`, outcome: 'escalate', save };
@@ -347,7 +347,7 @@ describe('a rescue', () => {
 
     expect(await codeOf(rescueItem(spine.pool, find, { itemId: id, actor: ROOT }))).toBe('no error: queued');
     expect(await hand.claim(id, { stage: 'convert', state: 'converting' })).toMatchObject({
-      answer: 'done',
+      is: 'done',
       step: { stage: 'store' },
     });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'storing' });
@@ -380,7 +380,7 @@ describe('a retry from a chosen state', () => {
       endedAt: null,
     });
     expect((await tasksOf(spine.pool, id)).filter((each) => each.status === 'running')).toEqual([]);
-    expect(await hand.finish(old)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(old)).toBe('superseded');
     await hand.walk(id, 'read', 'check:good', 'write');
     expect(await effectsOf(spine.pool, id)).toEqual(['1 read', '1 check', '2 read', '2 check', '2 write']);
     expect(await trailFaults(spine.pool, id)).toEqual([]);
@@ -477,7 +477,7 @@ describe('a pause', () => {
     const id = await hand.make();
     await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: 'infinity', reason: 'maintenance' });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'READING', pauseReason: 'maintenance', version: 2 });
-    expect(await hand.claim(id)).toMatchObject({ answer: 'hold', reason: 'paused' });
+    expect(await hand.claim(id)).toMatchObject({ is: 'hold', reason: 'paused' });
 
     await resumeItem(spine.pool, find, { itemId: id, actor: ROOT });
 
@@ -486,7 +486,7 @@ describe('a pause', () => {
       pauseReason: null,
       wakeAfter: expect.any(Date) as Date,
     });
-    expect(await hand.claim(id)).toMatchObject({ answer: 'run' });
+    expect(await hand.claim(id)).toMatchObject({ is: 'run' });
     expect((await auditOf(spine.pool, id)).map((each) => each.trigger)).toEqual(['submitted', 'paused', 'resumed']);
   });
 
@@ -496,8 +496,8 @@ describe('a pause', () => {
     const attempt = await hand.claimed(id);
     await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: 'infinity' });
 
-    expect(await hand.finish(attempt)).toHaveProperty('step');
-    expect(await hand.claim(id)).toMatchObject({ answer: 'hold' });
+    expect(await hand.finish(attempt)).toHaveProperty('do');
+    expect(await hand.claim(id)).toMatchObject({ is: 'hold' });
   });
 
   it('is over with the visit, and its reason with it', async () => {

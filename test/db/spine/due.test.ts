@@ -8,7 +8,7 @@ import { byHand, findIn, ROOT, useSpine } from '../../support/spine.js';
 import { batched, reviewed, straight } from '../../support/tables.js';
 
 const spine = useSpine();
-// What is due is asked of the whole table.
+// Due items are looked for in the whole table.
 beforeEach(() => spine.pool.query('DELETE FROM items'));
 
 const find = findIn(straight, reviewed, batched);
@@ -97,7 +97,7 @@ describe('starts that are due', () => {
     expect([...taken, ...rest.map((each) => each.itemId)].sort()).toEqual(ids.sort());
   });
 
-  it('skip what somebody has locked, and find it later', async () => {
+  it('skip a locked item, and find it later', async () => {
     const [locked = '', free = ''] = await due(2);
     const client = await spine.pool.connect();
     try {

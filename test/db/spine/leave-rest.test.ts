@@ -35,7 +35,7 @@ describe('an item that rests until something happens to it', () => {
     const { hand, leave } = at({ ...batched, name: 'batched-again' });
     const id = await hand.make();
     await leave(id, 'picked');
-    expect(await hand.claim(id, { state: 'processing', stage: 'gather' })).toMatchObject({ answer: 'run' });
+    expect(await hand.claim(id, { state: 'processing', stage: 'gather' })).toMatchObject({ is: 'run' });
     const find = findIn({ ...batched, name: 'batched-again' });
     await cancelItem(spine.limited, find, { itemId: id, actor: ROOT });
     await retryItem(spine.limited, find, { itemId: id, actor: ROOT });

@@ -18,7 +18,7 @@ import { freePort } from '../../support/free-port.js';
 import { byHand, FAILURE, findIn, ROOT, type Where } from '../../support/spine.js';
 import { straight } from '../../support/tables.js';
 
-/** A server that keeps what nobody waits for in memory. It need not reach the disk to outlive the server's end. */
+/** A server that keeps writes in memory as long as nobody waits for them. */
 const SETTINGS = { wal_writer_delay: '10s', fsync: 'off' };
 
 let options: Parameters<typeof startPostgres>[0];
@@ -44,13 +44,13 @@ describe('a claim that the database lost in a crash', () => {
   it('is made again by its attempt, which goes on under the same number', async () => {
     const lost = await loseClaim();
     expect(await beatTask(pool, lost, null)).toBe(false);
-    expect(await hand().finish(lost)).toEqual({ refused: 'superseded' });
+    expect(await hand().finish(lost)).toBe('superseded');
 
     expect(await claimAgain(pool, straight, lost)).toBe(true);
 
     expect(await beatTask(pool, lost, null)).toBe(true);
     expect(await keepCheckpoint(pool, lost, 1)).toBe(true);
-    expect(await hand().finish(lost)).toHaveProperty('step');
+    expect(await hand().finish(lost)).toHaveProperty('do');
     expect(await effectsOf(pool, lost.itemId)).toHaveLength(1);
     expect(await taskOf(pool, lost.itemId, lost.stage)).toMatchObject({ attempt: 1, crashes: 0 });
     expect(await trailFaults(pool, lost.itemId)).toEqual([]);
@@ -59,12 +59,12 @@ describe('a claim that the database lost in a crash', () => {
   it('is made again for a beat and a commit that both found it gone', async () => {
     const lost = await loseClaim();
     const both = [beatTask(pool, lost, null), hand().finish(lost)];
-    expect(await Promise.all(both)).toEqual([false, { refused: 'superseded' }]);
+    expect(await Promise.all(both)).toEqual([false, 'superseded']);
 
     expect(await claimAgain(pool, straight, lost)).toBe(true);
     expect(await claimAgain(pool, straight, lost)).toBe(true);
 
-    expect(await hand().finish(lost)).toHaveProperty('step');
+    expect(await hand().finish(lost)).toHaveProperty('do');
     expect(await claimAgain(pool, straight, lost)).toBe(false);
     expect(await taskOf(pool, lost.itemId, lost.stage)).toMatchObject({ attempt: 1, crashes: 0 });
     expect(await effectsOf(pool, lost.itemId)).toHaveLength(1);
@@ -75,7 +75,7 @@ describe('a claim that the database lost in a crash', () => {
     expect(await claimAgain(pool, straight, lost)).toBe(true);
     await hand().commit(lost, { is: 'error', error: FAILURE, retryInMs: 10 });
 
-    expect(await claimTask(pool, straight, lost)).toMatchObject({ answer: 'hold' });
+    expect(await claimTask(pool, straight, lost)).toMatchObject({ is: 'hold' });
     expect(await taskOf(pool, lost.itemId, lost.stage)).toMatchObject({ status: 'waiting', errors: 1 });
   });
 
@@ -84,10 +84,10 @@ describe('a claim that the database lost in a crash', () => {
     await cancelItem(pool, findIn(straight), { itemId: lost.itemId, actor: ROOT });
 
     expect(await claimAgain(pool, straight, lost)).toBe(false);
-    expect(await hand().finish(lost)).toEqual({ refused: 'superseded' });
+    expect(await hand().finish(lost)).toBe('superseded');
   });
 
-  it('ends nothing once another has claimed, though that one has the same number', async () => {
+  it('ends nothing once another attempt has claimed the task, though both have the same fence', async () => {
     const lost = await loseClaim();
     const next = await hand().claimed(lost.itemId, { worker: 'after the crash' });
     expect(next.fence).toBe(lost.fence);
@@ -96,15 +96,15 @@ describe('a claim that the database lost in a crash', () => {
     expect(await beatTask(pool, lost, null)).toBe(false);
     expect(await keepCheckpoint(pool, lost, 1)).toBe(false);
     expect(await rereadAttempt(pool, lost)).toBe('superseded');
-    expect(await hand().finish(lost)).toEqual({ refused: 'superseded' });
+    expect(await hand().finish(lost)).toBe('superseded');
 
-    expect(await hand().finish(next)).toHaveProperty('step');
+    expect(await hand().finish(next)).toHaveProperty('do');
     expect(await effectsOf(pool, next.itemId)).toHaveLength(1);
     expect(await trailFaults(pool, next.itemId)).toEqual([]);
   });
 });
 
-describe('the answer', () => {
+describe('a write of an attempt', () => {
   it.each<[to: string, isWaitedFor: boolean, prepare: () => Promise<() => Promise<unknown>>]>([
     ['a first claim', false, claiming],
     ['a claim of what was handed out before', true, () => claiming({ isRetried: true })],
@@ -112,7 +112,7 @@ describe('the answer', () => {
     ['a beat', false, async () => writing(await started(), (claimed) => beatTask(pool, claimed, null))],
     ['a checkpoint', false, async () => writing(await started(), (claimed) => keepCheckpoint(pool, claimed, 1))],
     ['a commit', true, async () => writing(await started(), (claimed) => hand().finish(claimed))],
-  ])('to %s waits until it is written: %s', async (_, isWaitedFor, prepare) => {
+  ])('as %s is on disk before it is answered: %s', async (_, isWaitedFor, prepare) => {
     const write = await prepare();
     // Waited for, and with it all that came before.
     await hand().make();
@@ -127,7 +127,7 @@ describe('the answer', () => {
 async function claiming(where: Where = {}, id?: string): Promise<() => Promise<unknown>> {
   const attempt = await hand().attempt(id ?? (await hand().make()), where);
   return async () => {
-    expect(await claimTask(pool, straight, attempt)).toMatchObject({ answer: 'run' });
+    expect(await claimTask(pool, straight, attempt)).toMatchObject({ is: 'run' });
   };
 }
 

@@ -5,7 +5,7 @@ import { decideItem } from '../../../src/db/spine/decide-item.js';
 import { nextStep } from '../../../src/db/spine/next-step.js';
 import { auditOf, effectsOf, itemOf, movesOf, trailFaults } from '../../support/facts.js';
 import { byHand, type ByHand, FAILURE, findIn, ROOT, useSpine } from '../../support/spine.js';
-import { definePipeline, stage } from '../../../src/core/pipeline.js';
+import { definePipeline, type Pipeline, stage } from '../../../src/core/pipeline.js';
 import {
   batched,
   resting,
@@ -103,7 +103,7 @@ async function finishUnit(hand: ByHand, id: string, unit: string): Promise<void>
 describe('a fan-out', () => {
   it('is handed out in windows, in order, until no unit is left', async () => {
     const hand = byHand(spine.pool, spreadAll);
-    const units = Array.from({ length: UNITS_PER_WINDOW + 30 }, (_, n) => `u${String(n)}`);
+    const units = Array.from({ length: UNITS_PER_WINDOW + 30 }, (_, n) => `u${n}`);
     const id = await spreadOver(hand, units);
 
     expect(await hand.next(id)).toMatchObject({
@@ -121,7 +121,7 @@ describe('a fan-out', () => {
     expect(await hand.next(id)).toMatchObject({ do: 'stage', stage: 'finish' });
   });
 
-  it('hands out what is running too: its attempt may be lost', async () => {
+  it('hands out a running unit too, because its attempt may be lost', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await spreadOver(hand, ['a', 'b']);
     await hand.claimed(id, { stage: 'upload', unit: 'a' });
@@ -150,6 +150,19 @@ describe('a fan-out', () => {
     expect(await effectsOf(spine.pool, id)).toEqual(['1 prepare', '1 upload a', '1 upload c']);
     expect(await hand.next(id)).toEqual({ do: 'end', why: 'final' });
     expect(await trailFaults(spine.pool, id)).toEqual([]);
+  });
+
+  it('that fails is left by the mover that its row names, as a failed stage is', async () => {
+    const { PROCESSING } = spreadAll.states;
+    const states = { ...spreadAll.states, PROCESSING: { ...PROCESSING, by: 'system' } as const };
+    const bySystem: Pipeline = { ...spreadAll, states };
+    const hand = byHand(spine.pool, bySystem);
+    const id = await spreadOver(hand, ['a']);
+    await failUnit(hand, id, 'a');
+
+    expect(await hand.next(id)).toEqual({ do: 'end', why: 'final' });
+
+    expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'upload-failed', actor: 'system' });
   });
 
   it.each([
@@ -192,7 +205,7 @@ describe('a fan-out', () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await spreadOver(
       hand,
-      Array.from({ length: 25 }, (_, n) => `u${String(n)}`),
+      Array.from({ length: 25 }, (_, n) => `u${n}`),
     );
     await spine.pool.query(`UPDATE tasks SET status = 'failed' WHERE item_id = $1 AND unit <> ''`, [id]);
     await hand.next(id);
@@ -234,7 +247,7 @@ const takenBack = definePipeline({
 });
 
 describe('an item that a rescue took back', () => {
-  it('comes the same way again: what is done is not repeated, what failed fails there, no decision is asked for twice', async () => {
+  it('comes the same way again: done stages are not repeated, a failed stage fails again, no decision is asked for twice', async () => {
     const hand = byHand(spine.pool, takenBack);
     const find = findIn(takenBack);
     const id = await hand.make();
@@ -248,7 +261,7 @@ describe('an item that a rescue took back', () => {
 
     expect(await hand.next(id)).toMatchObject({ do: 'stage', state: 'MENDING', stage: 'mend' });
     expect(await hand.claim(id, { stage: 'mend' })).toMatchObject({
-      answer: 'done',
+      is: 'done',
       step: { do: 'stage', stage: 'end' },
     });
     await hand.walk(id, 'end');
@@ -276,8 +289,6 @@ describe('an item that a rescue took back', () => {
       [`early-${id}`, id],
     );
 
-    expect(await hand.finish(await hand.claimed(id, { stage: 'mend' }))).toMatchObject({
-      step: { do: 'stage', stage: 'end' },
-    });
+    expect(await hand.finish(await hand.claimed(id, { stage: 'mend' }))).toMatchObject({ do: 'stage', stage: 'end' });
   });
 });

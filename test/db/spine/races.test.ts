@@ -5,6 +5,7 @@ import type { Pipeline } from '../../../src/core/pipeline.js';
 import type { Attempt, Claimed } from '../../../src/db/spine/attempt.js';
 import { beatTask } from '../../../src/db/spine/beat.js';
 import { claimTask } from '../../../src/db/spine/claim/claim.js';
+import type { Committed } from '../../../src/db/spine/commit.js';
 import { cancelItem, pauseItem, rescueItem, retryItem } from '../../../src/db/spine/control.js';
 import { decideItem } from '../../../src/db/spine/decide-item.js';
 import type { Sql } from '../../../src/ports/sql.js';
@@ -19,17 +20,17 @@ const spine = useSpine();
 
 const find = findIn(reviewed, spreadAll);
 
-function word(committed: object): string {
-  return 'refused' in committed ? 'refused' : 'committed';
+function wordOf(committed: Committed): string {
+  return committed === 'superseded' ? 'refused' : 'committed';
 }
 
-/** By a worker that only this item knows: its other suspects are not what this is about. */
+/** Claims for a worker that only this item knows, so that no suspect of another test is in the way. */
 async function claimAgain(pool: pg.Pool, pipeline: Pipeline, attempt: Attempt): Promise<string> {
   const other = { ...attempt, claimId: randomUUID(), worker: `other-${attempt.itemId}` };
-  return (await claimTask(pool, pipeline, other)).answer;
+  return (await claimTask(pool, pipeline, other)).is;
 }
 
-/** What people may do to any item. */
+/** The acts of people on any item. */
 function people(from: string) {
   return {
     cancel: (pool, { id }) => codeOf(cancelItem(pool, find, { itemId: id, actor: ROOT })),
@@ -63,11 +64,11 @@ function inParts({ itemId, visit, stage, fence }: Claimed): (transaction: Sql) =
 }
 
 const UNDER_WAY = {
-  commit: async (pool, { mine }) => word(await byHand(pool, reviewed).finish(mine, 'concerns')),
+  commit: async (pool, { mine }) => wordOf(await byHand(pool, reviewed).finish(mine, 'concerns')),
   'commit in parts': async (pool, { mine }) =>
-    word(await byHand(pool, reviewed).commit(mine, { is: 'done', outcome: 'concerns', save: inParts(mine) })),
+    wordOf(await byHand(pool, reviewed).commit(mine, { is: 'done', outcome: 'concerns', save: inParts(mine) })),
   'commit an error': async (pool, { mine }) =>
-    word(await byHand(pool, reviewed).commit(mine, { is: 'error', error: FAILURE, retryInMs: 0 })),
+    wordOf(await byHand(pool, reviewed).commit(mine, { is: 'error', error: FAILURE, retryInMs: 0 })),
   claim: (pool, { mine }) => claimAgain(pool, reviewed, mine),
   decide: (pool, { id }) =>
     codeOf(decideItem(pool, find, { itemId: id, actor: ROOT, id: `d-${id}`, outcome: 'reject' })),
@@ -107,7 +108,7 @@ describe.concurrent('an item of which one unit is under way and one is free', ()
     return { id, mine, free: { ...mine, unit: 'free' } };
   }
   const acts: Record<string, Act<Awaited<ReturnType<typeof spread>>>> = {
-    commit: async (pool, { mine }) => word(await byHand(pool, spreadAll).commit(mine, doneWith(mine))),
+    commit: async (pool, { mine }) => wordOf(await byHand(pool, spreadAll).commit(mine, doneWith(mine))),
     claim: (pool, { mine }) => claimAgain(pool, spreadAll, mine),
     'claim of the other': (pool, { free }) => claimAgain(pool, spreadAll, free),
     ...people('PROCESSING'),
@@ -123,7 +124,7 @@ describe.concurrent('an item of which one unit is under way and one is free', ()
 });
 
 /** The orders that matter most, with their winners by name. */
-describe('of', () => {
+describe('two acts on an item whose stage is under way', () => {
   type Name = keyof typeof UNDER_WAY;
   const cases: [Name, Name, string[], { state: string; effects: number }][] = [
     ['commit', 'cancel', ['committed', 'no error: REJECTED'], { state: 'REJECTED', effects: 1 }],
@@ -142,7 +143,7 @@ describe('of', () => {
     ['rescue', 'cancel', ['no error: JUDGING', 'no error: REJECTED'], { state: 'REJECTED', effects: 0 }],
   ];
 
-  it.each(cases)('%s before %s the answers are %j', async (first, second, answers, { state, effects }) => {
+  it.each(cases)('are answered in turn: %s, then %s: %j', async (first, second, answers, { state, effects }) => {
     const race = await raced<UnderWay>(spine, underWay, [UNDER_WAY[first], UNDER_WAY[second]]);
 
     expect(race.answers).toEqual(answers);
@@ -184,7 +185,7 @@ describe('a commit in the middle of its save', () => {
     const other = await barrier.start((pool) => UNDER_WAY[name](pool, item));
     goOn.open();
 
-    expect(word(await commit)).toBe('committed');
+    expect(wordOf(await commit)).toBe('committed');
     await other.result;
     await barrier.release();
     expect(await effectsOf(spine.pool, item.id)).toHaveLength(1);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPool } from '../../../src/db/postgres/client.js';
 import { cancelItem, rescueItem } from '../../../src/db/spine/control.js';
 import { rereadAttempt } from '../../../src/db/spine/reread.js';
-import { isTransient } from '../../../src/db/transient.js';
+import { isTransient } from '../../../src/db/postgres/database-fault.js';
 import { holdLock } from '../../support/barrier.js';
 import { effectsOf, itemOf, trailFaults } from '../../support/facts.js';
 import { type LossyProxy, startLossyProxy } from '../../support/lossy-proxy.js';
@@ -57,7 +57,7 @@ describe.each(['statement', 'function'] as const)('a commit with a save %s whose
     const { id, hand, attempt } = await commitAndLose('answered');
 
     expect(await rereadAttempt(worker, attempt)).toBe('committed');
-    expect(await hand.finish(attempt)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(attempt)).toBe('superseded');
     expect(await effectsOf(spine.pool, id)).toEqual(['1 read']);
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'CHECKING', version: 2 });
     expect(await trailFaults(spine.pool, id)).toEqual([]);
@@ -68,7 +68,7 @@ describe.each(['statement', 'function'] as const)('a commit with a save %s whose
 
     expect(await rereadAttempt(worker, attempt)).toBe('not_committed');
     expect(await effectsOf(spine.pool, id)).toEqual([]);
-    expect(await hand.finish(attempt)).toHaveProperty('step');
+    expect(await hand.finish(attempt)).toHaveProperty('do');
     expect(await effectsOf(spine.pool, id)).toEqual(['1 read']);
   });
 });
@@ -94,13 +94,13 @@ describe('a commit that is still on its way when its connection breaks', () => {
   });
 });
 
-describe('what became of an attempt', () => {
-  it('that runs: not committed', async () => {
+describe('an attempt whose fate is asked for', () => {
+  it('is not committed while it runs', async () => {
     const hand = byHand(spine.pool, straight);
     expect(await rereadAttempt(spine.pool, await hand.claimed(await hand.make()))).toBe('not_committed');
   });
 
-  it('whose error was written: committed', async () => {
+  it('is committed when its error was written', async () => {
     const hand = byHand(spine.pool, straight);
     const attempt = await hand.claimed(await hand.make());
     await hand.commit(attempt, { is: 'error', error: FAILURE, retryInMs: 0 });
@@ -108,7 +108,7 @@ describe('what became of an attempt', () => {
     expect(await rereadAttempt(spine.pool, attempt)).toBe('committed');
   });
 
-  it('whose task another one has claimed: superseded', async () => {
+  it('is superseded when another attempt has claimed its task', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     const attempt = await hand.claimed(id);
@@ -120,7 +120,7 @@ describe('what became of an attempt', () => {
   it.each([
     ['cancelled', cancelItem],
     ['rescued', rescueItem],
-  ])('whose item was %s: superseded', async (_, act) => {
+  ])('is superseded when its item was %s', async (_, act) => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     const attempt = await hand.claimed(id);
@@ -129,7 +129,7 @@ describe('what became of an attempt', () => {
     expect(await rereadAttempt(spine.pool, attempt)).toBe('superseded');
   });
 
-  it('whose item is gone: superseded', async () => {
+  it('is superseded when its item is gone', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     const attempt = await hand.claimed(id);

@@ -11,7 +11,7 @@ const spine = useSpine();
 const toChecking = { from: 'READING', to: 'CHECKING', via: 'outcome', trigger: 'by-hand', actor: SYSTEM } as const;
 
 describe('a move', () => {
-  it('is made once, with its entry, by whoever saw the row as it is', async () => {
+  it('is made once, with its audit entry, by a mover that saw the row as it is', async () => {
     const id = await byHand(spine.pool, straight).make();
     const expected = { itemId: id, state: 'READING', visit: 1, epoch: 1 };
 
@@ -97,8 +97,8 @@ describe('the audit trail', () => {
   });
 });
 
-describe('the sources', () => {
-  const src = resolve(import.meta.dirname, '../../src');
+describe('the source files', () => {
+  const src = resolve(import.meta.dirname, '../../../src');
 
   function sources(folder: string): string[] {
     return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -119,10 +119,10 @@ describe('the sources', () => {
   it('change the state of an item in one place only', () => {
     const writers = sources(src).filter((path) => writersOfState(readFileSync(path, 'utf8')).length > 0);
 
-    expect(writers.map((path) => relative(src, path))).toEqual(['db/transition.ts']);
+    expect(writers.map((path) => relative(src, path))).toEqual(['db/spine/transition.ts']);
   });
 
-  it('would be caught doing so elsewhere', () => {
+  it('are searched for every way to change it', () => {
     expect(writersOfState('sql`UPDATE items SET version = 1, state = $1 WHERE id = $2`')).toHaveLength(1);
     expect(writersOfState('`UPDATE items i SET state=$1 FROM x`')).toHaveLength(1);
     expect(writersOfState('`UPDATE "items" SET "state" = $1 FROM x`')).toHaveLength(1);

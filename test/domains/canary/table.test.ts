@@ -7,7 +7,7 @@ function led(...steps: string[]): string[] {
   return steps.map((step) => {
     const [state = '', stage = '', outcome = ''] = step.split(' ');
     const after = afterStage(canary, { state, stage, outcome });
-    return after.goes === 'to' ? after.state : after.stage.stage;
+    return after.is === 'move' ? after.state : after.stage.stage;
   });
 }
 

@@ -36,7 +36,7 @@ function setup(backoff = QUICK) {
   function child(name: string, script: string, { environment = {}, endsWithinMs = PATIENT_MS }: ChildOptions = {}) {
     const part = nodePart({
       name,
-      script: join(import.meta.dirname, 'children', script),
+      script: join(import.meta.dirname, '../children', script),
       environment,
       graceMs: endsWithinMs - MARGIN_MS,
       log: (line) => events.push(`${name}: ${line}`),

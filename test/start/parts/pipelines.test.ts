@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/config.js';
+import { loadConfig } from '../../../src/start/parts/from-domains.js';
 import { stageOf } from '../../../src/core/machine.js';
 import { canary } from '../../../src/domains/canary/table.js';
 import { pipelinesOf } from '../../../src/start/parts/pipelines.js';

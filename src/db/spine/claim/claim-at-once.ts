@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import type { Pipeline } from '../../../core/pipeline.js';
-import { type Attempt, taskKey } from '../attempt.js';
-import { prepared, WITHOUT_WAITING } from '../../postgres/client.js';
-import { IS_LIVE } from '../item-row.js';
+import { queryPrepared, WITHOUT_WAITING } from '../../postgres/client.js';
 import { movingStatement } from '../../recovery/receipts.js';
-import { type Earlier, isTurn } from './turn.js';
+import { type Attempt, taskKey } from '../attempt.js';
+import { IS_LIVE } from '../item-row.js';
+import { type Earlier, turnCondition } from './turn.js';
 
-/** What a claim that is granted finds in its task and its item. */
-export interface Granted {
+/** The columns of the task and the item that a granted claim reads. */
+export interface TakenTask {
   fence: number;
   attempt: number;
   errors: number;
@@ -15,20 +15,20 @@ export interface Granted {
   owner: string;
 }
 
-/** Undefined: it is not the common case, and must be looked at with care. */
+/** Claims in one statement. Undefined: this is not the common case, and `claimCarefully` must look at it. */
 export async function claimAtOnce(
   pool: pg.Pool,
   pipeline: Pipeline,
   attempt: Attempt,
   { single, spread }: Earlier,
-): Promise<Granted | undefined> {
+): Promise<TakenTask | undefined> {
   const { state, epoch, claimId, token, worker, scheduledAt } = attempt;
   const values = [...taskKey(attempt), state, epoch, pipeline.name, claimId, token, worker, scheduledAt];
   const isFirst = single.length + spread.length === 0;
   const statements = CLAIM[attempt.unit === '' ? 'stage' : 'unit'][occasionOf(attempt)];
   const [taken] = isFirst
-    ? await prepared<Granted>(pool, statements.first, values)
-    : await prepared<Granted>(pool, statements.later, [...values, single, spread]);
+    ? await queryPrepared<TakenTask>(pool, statements.first, values)
+    : await queryPrepared<TakenTask>(pool, statements.later, [...values, single, spread]);
   return taken;
 }
 
@@ -39,15 +39,15 @@ function occasionOf({ epoch, isRetried }: Attempt): 'fresh' | 'retried' | 'rescu
 
 interface Manner {
   also: string;
-  /** Whether it is on disk when it is answered. A first claim need not be: the commit that ends it waits for both. A retried one must
-   *  be, or an item that brings down its worker and the database at once would never be counted; a rescued one, because a recovery
-   *  that was shown to move must not be taken back. */
+  /** Whether the claim is on disk when it is answered. A first claim need not be: the commit that ends the attempt waits for both. The
+   *  claim of a retried attempt must be, or the crashes of an item that brings down its worker and the database at once would never
+   *  be counted. The claim of a rescued item must be, because a recovery that was shown to move must not be taken back. */
   waits: boolean;
 }
 
-/** The common case in one statement: the row is where the run believes, nothing holds it, the task is free, has not
- *  brought down a worker, and has no receipt to complete. Units lock the item for sharing and never write it, or parallel ones
- *  would deadlock. */
+/** The common case in one statement: the item is where the run believes, nothing holds it, and the task is free, has not brought
+ *  down a worker and has no receipt to complete. Units lock the item for sharing and never write it, or parallel units would
+ *  deadlock. */
 function claimStatement(lock: string, { also, waits }: Manner, turn = 'true'): string {
   return `
     WITH item AS (
@@ -76,11 +76,11 @@ const MARK = `, mark AS (
       UPDATE items SET started = true, wake_after = NULL, wake_tries = 0, beat_at = now() FROM item, task
       WHERE items.id = item.id AND (NOT item.started OR item.wake_after IS NOT NULL)
     )`;
-/** The first claim that is granted to a rescued item completes its receipt. First runs, which have none, are spared the look. */
+/** The first granted claim of a rescued item completes the item's receipt. First runs have no receipt and don't look for it. */
 const MOVING = `, moving AS (
       ${movingStatement('(SELECT item.id FROM item, task)', '$6')}
     )`;
-const LATER = isTurn('$12', '$13');
+const LATER = turnCondition('$12', '$13');
 const CLAIM = {
   stage: {
     fresh: claimStatements('FOR NO KEY UPDATE', { also: MARK, waits: false }),

@@ -1,41 +1,42 @@
 import type pg from 'pg';
-import { claimedState, rowOf, triggerOf } from '../../../core/machine.js';
+import { claimedState, rowOf } from '../../../core/machine.js';
 import type { Pipeline } from '../../../core/pipeline.js';
 import { ADMISSION_RETRY_MS, type Step } from '../../../core/step.js';
 import type { Sql } from '../../../ports/sql.js';
+import { inTransaction } from '../../postgres/client.js';
+import { markRescueMoving, markTaskMoving } from '../../recovery/receipts.js';
 import { mayEnter } from '../admission.js';
 import { type Attempt, type Claimed, taskKey } from '../attempt.js';
-import { passBreakers } from './breaker-pass.js';
-import { claimAtOnce, type Granted } from './claim-at-once.js';
-import { inTransaction } from '../../postgres/client.js';
-import { endUnended } from './crash.js';
 import { type ItemRow, lockItem, markSeen, msUntil } from '../item-row.js';
 import { stepOf } from '../next-step.js';
-import { markRescueMoving, markTaskMoving } from '../../recovery/receipts.js';
+import { outcomeMove } from '../sequel.js';
+import { type Found, lockTask, type TaskRow } from '../task-row.js';
+import { moveLocked, WORKER } from '../transition.js';
+import { passBreakers } from './breaker-pass.js';
+import { claimAtOnce, type TakenTask } from './claim-at-once.js';
+import { endUnended } from './crash.js';
 import { mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS } from './suspects.js';
 import { recordGivenBack } from './take-over.js';
-import { type Found, lockTask, type TaskRow } from '../task-row.js';
-import { recordTransition, WORKER } from '../transition.js';
 import { type Earlier, isItsTurn, stagesBefore } from './turn.js';
 
 export type Claim =
-  | { answer: 'run'; claimed: Claimed }
-  /** The work is done already, or the row is elsewhere: this is the step to follow. */
-  | { answer: 'done'; step: Step }
-  | { answer: 'hold'; forMs: number; reason: HoldReason }
-  | { answer: 'superseded' };
+  | { is: 'run'; claimed: Claimed }
+  /** The work is done already, or the item is in another state: the run follows this step instead. */
+  | { is: 'done'; step: Step }
+  | { is: 'hold'; forMs: number; reason: HoldReason }
+  | { is: 'superseded' };
 
 export type HoldReason = 'paused' | 'breaker_open' | 'suspect_wait' | 'backlog' | 'outdated';
 
-/** An outdated attempt is not waited for; should Temporal's clock have been set back, the next one tries after this long. */
+/** Nobody waits for an outdated attempt. The next attempt comes after this long, in case Temporal's clock was set back. */
 const OUTDATED_RETRY_MS = 1_000;
 
 /** Takes the task for this attempt. The item row is locked before the task, as everywhere, so that a cancel or a rescue
- *  can't slip in between the check and the write. Raising the fence is what makes every earlier attempt a zombie. */
+ *  can't slip in between the check and the write. Raising the fence makes every earlier attempt a zombie. */
 export async function claimTask(pool: pg.Pool, pipeline: Pipeline, attempt: Attempt): Promise<Claim> {
   const earlier = stagesBefore(pipeline, attempt);
   const taken = earlier && (await claimAtOnce(pool, pipeline, attempt, earlier));
-  if (taken) return granted(attempt, taken, taken);
+  if (taken) return grantClaim(attempt, taken.owner, taken);
   return inTransaction(pool, (transaction) => claimCarefully(transaction, pipeline, attempt, earlier));
 }
 
@@ -46,16 +47,16 @@ async function claimCarefully(
   earlier: Earlier | null,
 ): Promise<Claim> {
   const item = await lockItem(transaction, attempt.itemId);
-  if (!item || item.epoch !== attempt.epoch || item.endedAt) return { answer: 'superseded' };
+  if (!item || item.epoch !== attempt.epoch || item.endedAt) return { is: 'superseded' };
   const isHere = earlier && isAt(pipeline, item, attempt) && (await isItsTurn(transaction, attempt, earlier));
-  if (!isHere) return { answer: 'done', step: await stepOf(transaction, pipeline, item) };
+  if (!isHere) return { is: 'done', step: await stepOf(transaction, pipeline, item) };
   await markSeen(transaction, item.id);
   const found = await lockTask(transaction, attempt);
-  // Asked again because the answer was lost: it holds the task already, whatever has happened since.
-  if (isHeldBy(attempt, found) && isSameTry(attempt, found)) return granted(attempt, item, found);
+  // The attempt asks again because the answer was lost. It holds the task already, whatever has happened since.
+  if (isHeldBy(attempt, found) && isSameTry(attempt, found)) return grantClaim(attempt, item.owner, found);
   const before = isHeldBy(attempt, found) ? await freeUnbegun(transaction, attempt, found) : found;
-  if (isOutdated(attempt, before)) return { answer: 'hold', forMs: OUTDATED_RETRY_MS, reason: 'outdated' };
-  const held = (await pauseOf(transaction, item)) ?? (await leaveRest(transaction, pipeline, item, attempt));
+  if (isOutdated(attempt, before)) return { is: 'hold', forMs: OUTDATED_RETRY_MS, reason: 'outdated' };
+  const held = (await pauseOf(transaction, item)) ?? (await leaveByClaim(transaction, pipeline, item, attempt));
   return held ?? claimLocked(transaction, pipeline, { item: { ...item, state: attempt.state }, attempt, before });
 }
 
@@ -67,8 +68,8 @@ function isSameTry(attempt: Attempt, task: TaskRow): boolean {
   return attempt.scheduledAt?.getTime() === task.scheduledAt?.getTime();
 }
 
-/** The attempt before was granted the task, was never told so and has gone: this one, which asks under its id, claims as if it had
- *  not been. */
+/** The attempt before was granted the task, was never told so and has gone. This attempt asks under the same id and claims as if
+ *  there had been no grant. */
 async function freeUnbegun(transaction: Sql, attempt: Attempt, found: TaskRow): Promise<TaskRow> {
   await transaction.query(
     `UPDATE tasks SET status = 'waiting', fence = fence + 1, attempt = attempt - 1, claim_id = NULL, token = NULL, suspect = false
@@ -78,20 +79,20 @@ async function freeUnbegun(transaction: Sql, attempt: Attempt, found: TaskRow): 
   return { ...found, status: 'waiting', claimId: null, suspect: false };
 }
 
-/** A worker that was frozen wakes with attempts that Temporal handed to it and has given to others since. To take the task
- *  from them would be wrong, and to count them as crashed would make the item a suspect. Nor is a task for the claim that it
- *  has ended under: that one was asked for twice, and comes late. */
+/** A worker that was frozen wakes with attempts that Temporal has given to other workers since. It must not take their tasks: those
+ *  attempts would count as crashed and make the item a suspect. Nor may a task be claimed under the id that it has ended under:
+ *  that claim was sent twice, and comes late the second time. */
 function isOutdated(attempt: Attempt, before: TaskRow): boolean {
   if (before.status === 'waiting' && before.claimId === attempt.claimId) return true;
   return attempt.scheduledAt !== null && before.scheduledAt !== null && attempt.scheduledAt < before.scheduledAt;
 }
 
-function granted(attempt: Attempt, { owner }: { owner: string }, task: Omit<Granted, 'owner'>): Claim {
-  return { answer: 'run', claimed: claimedOf(attempt, owner, task) };
+function grantClaim(attempt: Attempt, owner: string, task: Omit<TakenTask, 'owner'>): Claim {
+  return { is: 'run', claimed: claimedOf(attempt, owner, task) };
 }
 
-/** Each by its name: what is added to a spread object makes it a slow one, and all of an attempt reads from this one. */
-function claimedOf(before: Attempt, owner: string, task: Omit<Granted, 'owner'>): Claimed {
+/** Names each field, because adding fields to a spread object makes it slow, and the whole attempt reads from this object. */
+function claimedOf(before: Attempt, owner: string, task: Omit<TakenTask, 'owner'>): Claimed {
   const { itemId, visit, epoch, state, stage, unit, claimId, token, scheduledAt, isRetried, worker } = before;
   const { fence, attempt, errors, checkpoint } = task;
   return {
@@ -114,55 +115,56 @@ function claimedOf(before: Attempt, owner: string, task: Omit<Granted, 'owner'>)
   };
 }
 
-/** In the state of the attempt, or in the rest that this claim leaves. */
+/** Whether the item is in the state of the attempt, or in the rest that this claim leaves. */
 function isAt(pipeline: Pipeline, item: ItemRow, attempt: Attempt): boolean {
   if (item.visit !== attempt.visit) return false;
   return item.state === attempt.state || claimedState(rowOf(pipeline, item.state)) === attempt.state;
 }
 
-/** The first claim is what moves an item out of a state that rests. */
-async function leaveRest(transaction: Sql, pipeline: Pipeline, item: ItemRow, attempt: Attempt): Promise<Claim | null> {
+/** Moves an item that rests into the attempt's state by its first claim. A claim: the state is full. */
+async function leaveByClaim(
+  transaction: Sql,
+  pipeline: Pipeline,
+  item: ItemRow,
+  attempt: Attempt,
+): Promise<Claim | null> {
   if (item.state === attempt.state) return null;
   if (!(await mayEnter(transaction, pipeline, attempt.state))) {
-    return { answer: 'hold', forMs: ADMISSION_RETRY_MS, reason: 'backlog' };
+    return { is: 'hold', forMs: ADMISSION_RETRY_MS, reason: 'backlog' };
   }
-  const expected = { itemId: item.id, state: item.state, visit: item.visit, epoch: item.epoch };
-  await recordTransition(transaction, pipeline, expected, {
-    from: item.state,
-    to: attempt.state,
-    via: 'outcome',
-    trigger: triggerOf(rowOf(pipeline, item.state), attempt.stage, 'claimed'),
-    actor: WORKER,
-  });
+  const { state } = item;
+  const move = outcomeMove(pipeline, { state, outcome: 'claimed', by: attempt.stage, actor: WORKER });
+  if (!move) throw new RangeError(`no claim leaves '${state}'`);
+  await moveLocked(transaction, pipeline, item, move);
   return null;
 }
 
 async function pauseOf(transaction: Sql, item: ItemRow): Promise<Claim | null> {
-  if (item.pausedForMs !== null) return { answer: 'hold', forMs: item.pausedForMs, reason: 'paused' };
+  if (item.pausedForMs !== null) return { is: 'hold', forMs: item.pausedForMs, reason: 'paused' };
   const { rows } = await transaction.query<{ forMs: number }>(
     `SELECT ${msUntil('until')} AS "forMs" FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()`,
     [item.pipeline],
   );
   const [pause] = rows;
-  return pause ? { answer: 'hold', forMs: pause.forMs, reason: 'paused' } : null;
+  return pause ? { is: 'hold', forMs: pause.forMs, reason: 'paused' } : null;
 }
 
 async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): Promise<Claim> {
   const { item, attempt, before } = found;
   if (before.status === 'done' || before.status === 'failed') {
-    return { answer: 'done', step: await stepOf(transaction, pipeline, item) };
+    return { is: 'done', step: await stepOf(transaction, pipeline, item) };
   }
   await recordGivenBack(transaction, pipeline, found);
   const task = before.status === 'running' ? await endUnended(transaction, pipeline, found) : before;
-  if (task === 'poison') return { answer: 'superseded' };
+  if (task === 'poison') return { is: 'superseded' };
   const suspect = task.crashes >= SUSPECT_CRASHES;
   if (suspect && !(await mayRunSuspect(transaction, attempt))) {
-    return { answer: 'hold', forMs: SUSPECT_RETRY_MS, reason: 'suspect_wait' };
+    return { is: 'hold', forMs: SUSPECT_RETRY_MS, reason: 'suspect_wait' };
   }
-  // Last of all, so that a place is taken only by who runs.
+  // Breakers come last, so that only an attempt that runs takes a place.
   const passage = await passBreakers(transaction, pipeline, attempt);
-  if (passage.is === 'hold') return { answer: 'hold', forMs: passage.forMs, reason: 'breaker_open' };
-  const { rows } = await transaction.query<Omit<Granted, 'owner'>>(
+  if (passage.is === 'hold') return { is: 'hold', forMs: passage.forMs, reason: 'breaker_open' };
+  const { rows } = await transaction.query<Omit<TakenTask, 'owner'>>(
     `UPDATE tasks SET status = 'running', fence = fence + 1, attempt = attempt + 1, claim_id = $5, token = $6, worker = $7,
        suspect = $8, recovering = false, scheduled_at = $9, started_at = now(), beat_at = now(), progress = NULL,
        progress_at = NULL, retry_at = NULL
@@ -175,5 +177,5 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   if (task.crashes > 0 || task.recovering) await markTaskMoving(transaction, attempt);
   if (item.epoch > 1 || task.recovering) await markRescueMoving(transaction, item);
   const claimed = claimedOf(attempt, item.owner, taken);
-  return { answer: 'run', claimed: passage.passes.length > 0 ? { ...claimed, passes: passage.passes } : claimed };
+  return { is: 'run', claimed: passage.passes.length > 0 ? { ...claimed, passes: passage.passes } : claimed };
 }

@@ -2,10 +2,10 @@ import type { Sql } from '../../../ports/sql.js';
 import { type Attempt, taskKey } from '../attempt.js';
 import { SUSPECT_CRASHES } from './suspects.js';
 
-/** Who died beside it need not be suspected any longer: those deaths are explained, and only they are forgiven. A death that its
- *  neighbour's next claim has yet to count makes no suspect by itself. Rows that somebody writes at this moment are passed over,
- *  for we hold another item's locks; such a one takes its turn as before. A death that two such items shared with it is forgiven
- *  twice: never below none. */
+/** Forgives the tasks that died beside a poisoned one the deaths that it explains, and no other. A death that a neighbour's next
+ *  claim has yet to count makes no suspect by itself. Rows that somebody writes at this moment are skipped, because this transaction
+ *  holds another item's locks; a skipped task takes its turn as a suspect. A death that a task shared with two poisoned tasks is
+ *  forgiven twice, so the count stops at zero. */
 export async function clearNeighbours(transaction: Sql, poisoned: Attempt): Promise<void> {
   await transaction.query(CLEAR_NEIGHBOURS, taskKey(poisoned));
 }
@@ -25,5 +25,5 @@ const CLEAR_NEIGHBOURS = `
     WHERE t.status IN ('waiting', 'running') FOR UPDATE OF t SKIP LOCKED
   )
   UPDATE tasks t SET crashes = n.unexplained, sole_crashes = least(t.sole_crashes, n.unexplained),
-    suspect = t.suspect AND n.unexplained >= ${String(SUSPECT_CRASHES)}
+    suspect = t.suspect AND n.unexplained >= ${SUSPECT_CRASHES}
   FROM neighbour n WHERE (t.item_id, t.visit, t.stage, t.unit) = (n.item_id, n.visit, n.stage, n.unit)`;

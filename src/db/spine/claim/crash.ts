@@ -1,27 +1,27 @@
 import { exhaustedState } from '../../../core/machine.js';
 import type { Pipeline } from '../../../core/pipeline.js';
 import type { Sql } from '../../../ports/sql.js';
-import { taskKey } from '../attempt.js';
-import { clearNeighbours } from './clear-neighbours.js';
-import { raiseExhausted } from '../../exhausted-event.js';
+import { raiseExhausted } from '../../recovery/outbox.js';
 import { taskReceipt } from '../../recovery/receipts.js';
-import { isHeldByLiving, takeOver } from './take-over.js';
+import { taskKey } from '../attempt.js';
 import type { Found, TaskRow } from '../task-row.js';
-import { recordTransition, SYSTEM } from '../transition.js';
+import { moveLocked, SYSTEM } from '../transition.js';
+import { clearNeighbours } from './clear-neighbours.js';
+import { isHeldByLiving, takeOver } from './take-over.js';
 
 /** Three workers killed by one task as their only suspect leave no other explanation. */
 const POISON_CRASHES = 3;
 
-/** The previous attempt never ended. What became of it is asked before anything is held against it. */
+/** Ends the attempt before, which never ended by itself. It counts as a crash unless its worker lives. */
 export async function endUnended(transaction: Sql, pipeline: Pipeline, found: Found): Promise<TaskRow | 'poison'> {
   return (await isHeldByLiving(transaction, pipeline, found.attempt))
     ? takeOver(transaction, pipeline, found)
     : countCrash(transaction, pipeline, found);
 }
 
-/** Its worker died, froze or was cut off. The task is free again, one crash older; a task
- *  that brought down its third worker as the only suspect ends the item instead. The fence goes up here already: should
- *  the task have to wait now, the attempt before must not find its own number on a task that no longer runs. */
+/** The worker of the attempt before died, froze or was cut off. The task is free again and has one crash more; a task that brought
+ *  down its third worker as the only suspect ends the item instead. The fence goes up here already: if the task has to wait now, the
+ *  attempt before must not find its own fence on a task that no longer runs. */
 async function countCrash(
   transaction: Sql,
   pipeline: Pipeline,
@@ -39,8 +39,15 @@ async function countCrash(
      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
      SELECT item_id, $9, visit, stage, unit, attempt, $8::int, worker, started_at, 'crash', 'SCAN_TIMEOUT', $7 FROM task`,
     [
-      ...[...taskKey(attempt), crashes, soleCrashes, message, before.fence, pipeline.name],
-      ...[item.state, item.epoch, soleCrashes < POISON_CRASHES ? 'waiting' : 'poison'],
+      ...taskKey(attempt),
+      crashes,
+      soleCrashes,
+      message,
+      before.fence,
+      pipeline.name,
+      item.state,
+      item.epoch,
+      soleCrashes < POISON_CRASHES ? 'waiting' : 'poison',
     ],
   );
   if (soleCrashes < POISON_CRASHES)
@@ -50,11 +57,15 @@ async function countCrash(
   return 'poison';
 }
 
-/** What the watcher knew of the worker's death is when it was seen; of one that fell silent, this claim is the first to know. The
- *  death may have been seen while this transaction waited for a lock: then its own time, which is when it began, is the earlier one.
- *  It may have to wait still, as a suspect or for a breaker: the claim that is granted completes the receipt. */
+/** A death was seen when the watcher saw it; this claim is the first to notice a worker that only fell silent. The watcher may have
+ *  seen the death while this transaction waited for a lock: then the transaction's own time, which is when it began, is the earlier
+ *  of the two. The task may have to wait still, as a suspect or for a breaker: the claim that is granted completes the receipt. */
 const RECEIPT = taskReceipt('task t LEFT JOIN workers w ON w.id = t.worker', {
-  ...{ pipeline: '$9', state: '$10', epoch: '$11', sentence: '$7', result: '$12' },
+  pipeline: '$9',
+  state: '$10',
+  epoch: '$11',
+  sentence: '$7',
+  result: '$12',
   reason: `CASE WHEN COALESCE(w.seen_gone_at, w.died_at) IS NULL THEN 'silent_worker' ELSE 'worker_died' END`,
   seenAt: 'least(COALESCE(w.seen_gone_at, w.died_at), now())',
 });
@@ -65,9 +76,8 @@ async function endPoisoned(
   { item, attempt }: Found,
   crashes: number,
 ): Promise<void> {
-  const message = `${attempt.stage} brought down ${String(POISON_CRASHES)} workers as their only suspect`;
-  const expected = { itemId: item.id, state: item.state, visit: item.visit, epoch: item.epoch };
-  await recordTransition(transaction, pipeline, expected, {
+  const message = `${attempt.stage} brought down ${POISON_CRASHES} workers as their only suspect`;
+  await moveLocked(transaction, pipeline, item, {
     from: item.state,
     to: exhaustedState(pipeline, item.state, null),
     via: 'exhaustion',

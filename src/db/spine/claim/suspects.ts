@@ -1,11 +1,11 @@
 import type { Sql } from '../../../ports/sql.js';
 import { type Attempt, taskKey } from '../attempt.js';
 
-/** Running at two worker deaths makes a task a suspect: one may be chance, and its neighbours died with it. */
+/** A task that ran at two worker deaths is a suspect. One death may be chance, and the tasks beside it died too. */
 export const SUSPECT_CRASHES = 2;
 
-/** A suspect asks this often for its turn. Twenty that died beside a poison item take turns: longer, and workers would mostly stand
- *  idle between the last of them; shorter, and asking would keep a core busy. */
+/** A suspect asks this often for its turn. Twenty tasks that died beside a poison item take turns: with a longer wait, workers would
+ *  mostly stand idle between the last of them; with a shorter one, asking would keep a core busy. */
 export const SUSPECT_RETRY_MS = 2_000;
 
 /** Whether this worker runs no other suspect. The lock keeps two suspects from being let in at once. */

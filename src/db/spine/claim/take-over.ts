@@ -1,23 +1,22 @@
-import { beatsMsOf } from '../../../core/diagnosis.js';
 import { findStage } from '../../../core/machine.js';
 import type { Pipeline } from '../../../core/pipeline.js';
-import { isAliveWithoutEngine, type LastSign } from '../../../core/presence-verdict.js';
+import { beatsMsOf, isAliveWithoutEngine, type LastSign } from '../../../core/attempt-life.js';
 import type { Sql } from '../../../ports/sql.js';
-import { type Attempt, taskKey } from '../attempt.js';
 import { taskReceipt } from '../../recovery/receipts.js';
-import type { Found, TaskRow } from '../task-row.js';
 import { HELD_LOCKS } from '../../recovery/workers.js';
+import { type Attempt, taskKey } from '../attempt.js';
+import type { Found, TaskRow } from '../task-row.js';
 
-/** Whether the attempt before lives, though Temporal has given its task to this one. */
+/** Whether the attempt before lives, though Temporal has given its task to this attempt. */
 export async function isHeldByLiving(transaction: Sql, pipeline: Pipeline, attempt: Attempt): Promise<boolean> {
   const { state, stage } = attempt;
-  // A short stage beats no row: nothing tells a frozen one from one that lives.
+  // A short stage beats no row, so nothing tells a frozen attempt from a living one.
   if (findStage(pipeline, stage)?.row.short) return false;
   const sign = await lastSignOf(transaction, attempt);
   return sign !== undefined && isAliveWithoutEngine(sign, beatsMsOf(pipeline, state, stage));
 }
 
-/** Of the attempt that holds the task: when its row was beaten, and whether its process holds its lock. */
+/** When the attempt that holds the task last beat its row, and whether its process holds its lock. */
 async function lastSignOf(transaction: Sql, attempt: Attempt): Promise<LastSign | undefined> {
   const { rows } = await transaction.query<LastSign>(
     `SELECT extract(epoch FROM now() - t.beat_at)::float8 * 1000 AS "silentMs",
@@ -30,7 +29,7 @@ async function lastSignOf(transaction: Sql, attempt: Attempt): Promise<LastSign 
   return rows[0];
 }
 
-/** From a worker that lives: the fence goes up, and it finds out at its next beat. */
+/** Takes the task from a worker that lives. The fence goes up, and the worker finds out at its next beat. */
 export async function takeOver(
   transaction: Sql,
   pipeline: Pipeline,
@@ -48,8 +47,8 @@ export async function takeOver(
   return { ...before, status: 'waiting', suspect: false, recovering: true };
 }
 
-/** A worker that lives let go of the task because Temporal knew its attempt no longer. Its run was closed, and then the rescue's
- *  receipt says so; or the run is there and asks again: then Temporal had been away. */
+/** Records that a worker gave the task back while it lived, because Temporal no longer knew its attempt. Either the run was closed,
+ *  and then the rescue's receipt says so; or the run is there and asks again, and then Temporal had been away. */
 export async function recordGivenBack(
   transaction: Sql,
   pipeline: Pipeline,
@@ -70,7 +69,7 @@ export async function recordGivenBack(
   );
 }
 
-/** The record of a `task` that went from a worker which lives to another. The claim that is granted completes it. */
+/** The receipt of a `task` that went from one living worker to another. The granted claim completes the receipt. */
 function givenBackReceipt(seenAt: string, of: { pipeline: string; state: string; epoch: string }): string {
   return taskReceipt('task t', {
     ...of,

@@ -3,13 +3,14 @@ import type { Pipeline } from '../../../core/pipeline.js';
 import type { Sql } from '../../../ports/sql.js';
 import type { Attempt } from '../attempt.js';
 
-/** Stages that must have ended before another's turn comes. */
+/** The stages that must have ended before the turn of another stage comes. */
 export interface Earlier {
   single: string[];
+  /** Those with units. */
   spread: string[];
 }
 
-/** The stages of the state that come before this one. Null: the table has no such stage there (any more). */
+/** The stages that come before this one in its state. Null: the table has no such stage there, or has it no longer. */
 export function stagesBefore(pipeline: Pipeline, { state, stage }: Attempt): Earlier | null {
   const row = findRow(pipeline, state);
   const stages = row ? stagesIn(row) : [];
@@ -22,9 +23,9 @@ export function stagesBefore(pipeline: Pipeline, { state, stage }: Attempt): Ear
   };
 }
 
-/** Whether every stage before has ended. Asked because the table may have changed since the run was told its step: a stage
- *  that was put in front must not be left out. */
-export function isTurn(single: string, spread: string): string {
+/** The condition that every stage before has ended. The table may have changed since the run was told its step, and a stage that was
+ *  put in front must not be left out. */
+export function turnCondition(single: string, spread: string): string {
   return `
     (SELECT count(*) FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = ANY (${single}::text[]) AND unit = ''
        AND status = ANY (ARRAY['done', 'failed'])) = cardinality(${single}::text[])
@@ -34,7 +35,7 @@ export function isTurn(single: string, spread: string): string {
 
 export async function isItsTurn(transaction: Sql, attempt: Attempt, { single, spread }: Earlier): Promise<boolean> {
   if (single.length + spread.length === 0) return true;
-  const { rows } = await transaction.query<{ turn: boolean }>(`SELECT ${isTurn('$3', '$4')} AS turn`, [
+  const { rows } = await transaction.query<{ turn: boolean }>(`SELECT ${turnCondition('$3', '$4')} AS turn`, [
     attempt.itemId,
     attempt.visit,
     single,

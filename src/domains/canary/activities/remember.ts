@@ -1,7 +1,8 @@
-/** Canaries whose settings a worker keeps: several times as many as it has in flight. */
+/** The number of canaries whose settings a worker keeps: several times as many as it runs at once. */
 const KEPT = 1_000;
 
-/** Reads each once: what a canary was asked to do never changes, and its stages mostly run one after the other on one worker. */
+/** Reads the settings of a canary once and keeps them. Settings never change, and the stages of a canary mostly run one
+ *  after the other on one worker. */
 export function remember<T>(find: (id: string) => Promise<T>): (id: string) => Promise<T> {
   const kept = new Map<string, T>();
   return async (id) => {

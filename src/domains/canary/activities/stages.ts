@@ -6,7 +6,7 @@ import type { CanarySettings, Fault } from '../core/canary-settings.js';
 import { AppError } from '../../../core/errors.js';
 import { remember } from './remember.js';
 
-/** What a canary may do to its own process when an admin asks for it. */
+/** The harm that a canary does to its own worker process when an admin asks for it. */
 export interface SelfHarm {
   kill(): void;
   freeze(): void;
@@ -14,27 +14,28 @@ export interface SelfHarm {
 
 export interface CanaryDeps {
   find(id: string): Promise<CanarySettings>;
-  /** Whether an item has not ended. */
+  /** Whether the item exists and has not ended. */
   isLive(id: string): Promise<boolean>;
   self: SelfHarm;
 }
 
-/** How often a canary says that it moves. */
+/** How often a stage reports progress. */
 const PROGRESS_MS = 250;
 
-/** How often it keeps how far it is, for the attempt that may have to go on from there. */
-const KEEP_MS = 1_000;
+/** How often a stage stores a checkpoint, from which the next attempt goes on. */
+const CHECKPOINT_MS = 1_000;
 
 const STAGE_NAMES = ['first', 'second', 'third'] as const;
 
-/** Three stages and a fan-out that take as long as asked, leave one effect each, and fail when told to. */
+/** Three stages and a fan-out. Each takes as long as the settings say, leaves one effect, and fails where a fault says
+ *  so. */
 export function canaryStages(given: CanaryDeps): Stages<typeof canary> {
   const deps = { ...given, find: remember(given.find) };
   return {
     async first(context) {
       const { settings, save } = await work(deps, 'first', context);
       if (settings.units === 0) return { outcome: 'done', save };
-      const units = Array.from({ length: settings.units }, (_, n) => `unit-${String(n + 1)}`);
+      const units = Array.from({ length: settings.units }, (_, n) => `unit-${n + 1}`);
       return { outcome: 'split', save, units };
     },
     async spread(context) {
@@ -54,8 +55,8 @@ export function canaryStages(given: CanaryDeps): Stages<typeof canary> {
 
 async function work(deps: CanaryDeps, stage: Fault['stage'], context: StageContext) {
   const settings = await deps.find(context.item.id);
-  const fault = settings.faults.find((each) => isMeant(each, stage, context));
-  await act(deps, fault, context);
+  const fault = settings.faults.find((each) => isDue(each, stage, context));
+  await actOut(deps, fault, context);
   // A fan-out's units take as long as the stage before them.
   const at = STAGE_NAMES.findIndex((name) => name === stage);
   const ms = settings.stageMs[Math.max(0, at)] ?? 0;
@@ -65,15 +66,15 @@ async function work(deps: CanaryDeps, stage: Fault['stage'], context: StageConte
   return { settings, save };
 }
 
-function isMeant(fault: Fault, stage: string, context: StageContext): boolean {
+function isDue(fault: Fault, stage: string, context: StageContext): boolean {
   if (fault.stage !== stage || ('attempt' in fault && fault.attempt !== context.attempt)) return false;
   return fault.unit === undefined || fault.unit === context.unit;
 }
 
-async function act({ self, isLive }: CanaryDeps, fault: Fault | undefined, context: StageContext): Promise<void> {
+async function actOut({ self, isLive }: CanaryDeps, fault: Fault | undefined, context: StageContext): Promise<void> {
   switch (fault?.kind) {
     case 'fail':
-      throw new Error(`asked to fail on attempt ${String(context.attempt)}`);
+      throw new Error(`asked to fail on attempt ${context.attempt}`);
     case 'hang':
       return new Promise(() => undefined);
     case 'kill':
@@ -91,14 +92,14 @@ async function act({ self, isLive }: CanaryDeps, fault: Fault | undefined, conte
   }
 }
 
-/** Goes on from where an earlier attempt left off, as far as that was kept. */
+/** Waits from the checkpoint of an earlier attempt on, if there is one. */
 async function waitFor(ms: number, context: StageContext): Promise<void> {
-  let keptMs = keptBefore(context);
+  let keptMs = checkpointMsOf(context);
   const until = performance.now() + ms - keptMs;
   for (let left = ms - keptMs; left > 0; left = until - performance.now()) {
     const doneMs = Math.round(ms - left);
     context.progress({ doneMs, ofMs: ms });
-    if (doneMs - keptMs >= KEEP_MS) {
+    if (doneMs - keptMs >= CHECKPOINT_MS) {
       keptMs = doneMs;
       keep(context, doneMs);
     }
@@ -106,13 +107,13 @@ async function waitFor(ms: number, context: StageContext): Promise<void> {
   }
 }
 
-function keptBefore({ checkpoint }: StageContext): number {
+function checkpointMsOf({ checkpoint }: StageContext): number {
   const isKept = checkpoint !== null && typeof checkpoint === 'object' && 'doneMs' in checkpoint;
   return isKept ? Number(checkpoint.doneMs) : 0;
 }
 
-/** Not waited for: a database that is slow or away costs the next attempt some of its time, and this one nothing. One that is no
- *  longer ours to keep is aborted by its signal. */
+/** The stage does not wait for the write. If the database is slow or away, the next attempt repeats some work and this
+ *  attempt loses nothing. An attempt that has lost its task is aborted by its signal. */
 function keep(context: StageContext, doneMs: number): void {
   context.keep({ doneMs }).catch(() => undefined);
 }
@@ -125,7 +126,7 @@ function effectOf(stage: string, { item, unit, attempt }: StageContext): Stateme
   };
 }
 
-/** Freezes the process after the effect is written and before the transaction commits. */
+/** Writes the effect and freezes the process before the transaction commits. */
 function frozenSave(effect: Statement, self: SelfHarm): Save {
   return async (transaction: Sql) => {
     await transaction.query(`WITH guard AS (SELECT 1) ${effect.text}`, effect.values);

@@ -1,31 +1,25 @@
 import { z } from 'zod';
-import { type CanarySettings, FAULT_KINDS, FAULT_STAGES } from '../core/canary-settings.js';
+import { callerOf } from '../../../api/http/access.js';
+import type { Caller } from '../../../api/http/auth.js';
+import { hasRole, maySee, noSuchItem } from '../../../api/http/permissions.js';
+import { problems } from '../../../api/http/problem.js';
+import { textUpTo } from '../../../api/http/text-up-to.js';
+import { addIntakeRoute } from '../../../api/items/add-intake-route.js';
+import { ItemParams } from '../../../api/items/item-schema.js';
+import type { ApiDeps, App } from '../../../api/parts.js';
 import { ERROR_CLASSES } from '../../../core/error-class.js';
 import { AppError } from '../../../core/errors.js';
-import type { Pipeline } from '../../../core/pipeline.js';
-import type { RunInput } from '../../../core/run.js';
+import { FAULT_KINDS, FAULT_STAGES } from '../core/canary-settings.js';
 import { canaryRow, findCanary } from '../db/canaries.js';
-import { type Answer, answerOnce } from '../../../db/spine/idempotency.js';
-import { createItem } from '../../../db/spine/items.js';
-import type { Sql } from '../../../ports/sql.js';
-import { callerOf } from '../../../api/http/access.js';
-import type { ApiDeps, App } from '../../../api/app.js';
-import type { Caller } from '../../../api/http/auth.js';
-import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
-import { ItemParams } from '../../../api/items/item-schema.js';
-import { actorOf, hasRole, maySee, noSuchItem, WRITERS } from '../../../api/http/permissions.js';
-import { problems } from '../../../api/http/problem.js';
-import { tellEngine } from '../../../api/items/tell-engine.js';
-import { text } from '../../../api/http/text-up-to.js';
 
-const TAGS = ['canaries'];
+const TAG = 'canaries';
 
-/** Ten minutes: the canary's own limit on a stage is a little more. */
+/** At most ten minutes, because the table gives a stage eleven. */
 const StageMs = z.int().min(0).max(600_000);
 
 const FaultOfStage = z.strictObject({
   stage: z.enum(FAULT_STAGES),
-  unit: text(100).optional().describe('Of a fan-out: only this unit'),
+  unit: textUpTo(100).optional().describe('Of a fan-out: only this unit'),
 });
 
 const Fault = z.discriminatedUnion('kind', [
@@ -49,13 +43,6 @@ const CanaryBody = z.strictObject({
   units: z.int().min(0).max(1_000).optional().describe('Tasks of the fan-out after the first stage; 0: no fan-out'),
   decision: z.boolean().optional().describe('Ask the owner before the third stage'),
   faults: z.array(Fault).max(20).optional().describe('What goes wrong on purpose; for admins'),
-});
-
-const CanaryAccepted = z.object({
-  id: z.uuid(),
-  state: z.string(),
-  createdAt: z.iso.datetime(),
-  statusUrl: z.string(),
 });
 
 const CanaryAnswer = z.object({
@@ -84,90 +71,41 @@ const CanaryAnswer = z.object({
 
 type Deps = Pick<ApiDeps, 'pool' | 'prisma' | 'engine' | 'pipelines'>;
 
-export function addCanaryRoutes(app: App, { pool, prisma, engine, pipelines }: Deps): void {
-  app.post(
-    '/api/v1/canaries',
-    {
-      config: { access: WRITERS },
-      schema: {
-        tags: TAGS,
-        summary: 'Submit a canary: an item that proves an installation',
-        headers: IdempotencyHeaders,
-        body: CanaryBody,
-        response: { 202: CanaryAccepted, ...problems(409, 413, 415) },
-      },
+export function addCanaryRoutes(app: App, deps: Deps): void {
+  addIntakeRoute(app, deps, {
+    pipeline: 'canary',
+    path: '/api/v1/canaries',
+    tag: TAG,
+    summary: 'Submit a canary: an item that proves an installation',
+    body: CanaryBody,
+    row({ stageMs = [0, 0, 0], units = 0, decision = false, faults = [] }, caller) {
+      assertMayAskFor(caller, faults);
+      return canaryRow({ stageMs, units, decision, faults });
     },
-    async (request, reply) => {
-      const caller = callerOf(request);
-      const { body, headers } = request;
-      assertMayAskFor(caller, body.faults ?? []);
-      const settings: CanarySettings = {
-        stageMs: body.stageMs ?? [0, 0, 0],
-        units: body.units ?? 0,
-        decision: body.decision ?? false,
-        faults: body.faults ?? [],
-      };
-      const key = headers['idempotency-key'];
-      const pipeline = canaryOf(pipelines);
-      const runs: RunInput[] = [];
-      const make = (sql: Sql) => createCanary(sql, pipeline, { caller, settings, runs });
-      const keyed = { caller: caller.sub, route: 'POST /api/v1/canaries', key, body };
-      const answer = await answerOnce(pool, keyed, make);
-      for (const run of runs) await tellEngine(request.log, () => engine.start(run));
-      return reply.code(202).send(CanaryAccepted.parse(answer.body));
-    },
-  );
+  });
 
   app.get(
     '/api/v1/canaries/:id',
     {
       schema: {
-        tags: TAGS,
+        tags: [TAG],
         summary: 'What a canary was asked to do, and the effects it left',
         params: ItemParams,
         response: { 200: CanaryAnswer, ...problems(404) },
       },
     },
     async (request) => {
-      const canary = await findCanary(prisma, request.params.id);
+      const canary = await findCanary(deps.prisma, request.params.id);
       if (!canary || !maySee(callerOf(request), canary)) throw noSuchItem(request.params.id);
       return { ...canary, effects: canary.effects.map((each) => ({ ...each, at: each.at.toISOString() })) };
     },
   );
 }
 
-/** Faults kill and freeze workers that others use too. */
+/** Only an admin may, because faults kill and freeze workers that other callers use too. */
 function assertMayAskFor(caller: Caller, faults: readonly unknown[]): void {
   if (faults.length === 0 || hasRole(caller, 'admin')) return;
   throw new AppError('not_allowed', 'only an admin may ask for faults', {
     errors: [{ path: 'faults', message: 'needs the role admin' }],
   });
-}
-
-function canaryOf(pipelines: Readonly<Record<string, Pipeline>>): Pipeline {
-  const { canary } = pipelines;
-  if (!canary) throw new Error('there is no pipeline canary');
-  return canary;
-}
-
-interface NewCanary {
-  caller: Caller;
-  settings: CanarySettings;
-  /** Filled with what is to be started after the commit. */
-  runs: RunInput[];
-}
-
-async function createCanary(sql: Sql, pipeline: Pipeline, canary: NewCanary): Promise<Answer> {
-  const { caller, settings, runs } = canary;
-  const created = await createItem(sql, pipeline, {
-    owner: caller.sub,
-    actor: actorOf(caller),
-    trigger: 'submitted',
-    row: canaryRow(settings),
-  });
-  if (!created.created) throw new Error('a canary has no dedupe key and yet a duplicate');
-  const { id, createdAt, run } = created;
-  if (run) runs.push(run);
-  const body = { id, state: pipeline.start, createdAt: createdAt.toISOString(), statusUrl: `/api/v1/items/${id}` };
-  return { status: 202, body };
 }

@@ -1,6 +1,6 @@
 import type { ErrorClass } from '../../../core/error-class.js';
 
-/** What a canary was asked to do. */
+/** The settings of a canary: how long its stages take, and what goes wrong on purpose. */
 export interface CanarySettings {
   stageMs: number[];
   units: number;
@@ -15,19 +15,19 @@ export type Fault = AttemptFault | Outage;
 
 interface FaultOfStage {
   stage: (typeof FAULT_STAGES)[number];
-  /** Of a fan-out: only this unit. */
+  /** Of a fan-out, only this unit fails. Without it, every unit does. */
   unit?: string | undefined;
 }
 
 export interface AttemptFault extends FaultOfStage {
   kind: (typeof FAULT_KINDS)[number];
-  /** On which attempt at the task, counted from 1. */
+  /** The attempt at the task that fails, counted from 1. */
   attempt: number;
 }
 
-/** Something the stage needs is down, and fails every attempt, for as long as another item lives: a canary that awaits its
- *  decision is the outage, and deciding or cancelling it the repair. So a drill's outage needs no switch of its own, is seen
- *  and audited as any item, and is over for exactly those who were told of it. */
+/** An outage: every attempt fails as long as another item is live. That item is a canary that awaits its decision, and
+ *  deciding or cancelling it ends the outage. So an outage needs no switch of its own, it is shown and audited like any
+ *  item, and it affects only the canaries that name it. */
 export interface Outage extends FaultOfStage {
   kind: 'failWhile';
   item: string;

@@ -1,9 +1,9 @@
 import type { CanarySettings, Fault } from '../core/canary-settings.js';
 import type { Sql, Statement } from '../../../ports/sql.js';
-import { prepared } from '../../../db/postgres/client.js';
+import { queryPrepared } from '../../../db/postgres/client.js';
 import type { Prisma } from '../../../db/postgres/prisma.js';
 
-/** Effects shown of one canary: a thousand units in a few visits, and doubles if there were any. */
+/** The most effects of one canary that are shown: enough for a thousand units in a few visits, with doubled effects. */
 const EFFECTS_SHOWN = 5_000;
 
 /** The canary's own row, inserted with its item. */
@@ -15,9 +15,9 @@ export function canaryRow({ stageMs, units, decision, faults }: CanarySettings):
   };
 }
 
-/** What the canary was asked to do; its stages read it at every attempt. */
+/** The settings of a canary. Its stages read them. */
 export async function findCanarySettings(sql: Sql, id: string): Promise<CanarySettings> {
-  const [settings] = await prepared<CanarySettings>(
+  const [settings] = await queryPrepared<CanarySettings>(
     sql,
     'SELECT stage_ms AS "stageMs", units, decision, faults FROM canaries WHERE id = $1',
     [id],
@@ -47,14 +47,12 @@ export interface CanaryRecord extends CanarySettings {
   effectsCount: number;
 }
 
-/** The canary with what its stages left behind, oldest first. Its state is read before its effects: a canary that shows as
- *  ended shows all of them. */
+/** The canary with the effects of its stages, oldest first. The state is read before the effects, so that a canary that
+ *  shows as ended shows all of them. */
 export async function findCanary(prisma: Prisma, id: string): Promise<CanaryRecord | null> {
-  const canary = await prisma.canary.findUnique({
-    where: { id },
-    include: { item: { select: { owner: true, state: true } } },
-  });
-  if (!canary) return null;
+  const canary = await prisma.canary.findUnique({ where: { id } });
+  const item = canary && (await prisma.item.findUnique({ where: { id }, select: { owner: true, state: true } }));
+  if (!item) return null;
   const effects = await prisma.canaryEffect.findMany({
     where: { itemId: id },
     select: { stage: true, unit: true, visit: true, attempt: true, at: true },
@@ -63,7 +61,7 @@ export async function findCanary(prisma: Prisma, id: string): Promise<CanaryReco
   });
   const isCut = effects.length === EFFECTS_SHOWN;
   const effectsCount = isCut ? await prisma.canaryEffect.count({ where: { itemId: id } }) : effects.length;
-  const { stageMs, units, decision, item } = canary;
+  const { stageMs, units, decision } = canary;
   // Written by canaryRow alone, which takes nothing else.
   const faults = canary.faults as unknown as Fault[];
   return { id, ...item, stageMs, units, decision, faults, effects, effectsCount };

@@ -1,22 +1,25 @@
 import { hostname } from 'node:os';
-import { ConfigError, loadConfig } from '../../../config.js';
+import { ConfigError } from '../../../config.js';
+import { loadConfig } from '../../../start/parts/from-domains.js';
 import { createPool } from '../../../db/postgres/client.js';
-import { isTransient } from '../../../db/transient.js';
+import { isTransient } from '../../../db/postgres/database-fault.js';
 import { tokenFor } from '../../../start/parts/api-client.js';
 import { createDrillApi } from './drill/drill-api.js';
 import { createDrillDatabase } from './drill/drill-database.js';
 import { drillOptionsOf, type DrillOptions } from './drill/drill-options.js';
-import { LIMITS } from '../../../start/drill/limits.js';
-import { closingOf, figuresOf, tableOf } from './drill/report.js';
+import { LIMITS } from './drill/limits.js';
+import { closingOf, drillFiguresOf, tableOf } from './drill/report.js';
 import { runRound, type RoundDeps } from './drill/round.js';
 import { roundVerdict, type RoundKind, type RoundVerdict } from './drill/verdict.js';
 import { installationOf } from '../../../start/embedded/installation.js';
 import { StartError } from '../../../start/embedded/start-error.js';
 
-/** Longer than the time limits between a canary's stages, should several of them strike one after the other. */
+/** Longer than all time limits between a canary's stages together, because several may be reached one after the
+ *  other. */
 const PATIENCE_MS = 60_000;
 
-/** npm passes a terminal's Ctrl-C on to us, who got it already: what comes within this time is the same one. */
+/** On Ctrl-C the terminal signals this process, and npm passes the same signal on. A second signal within this time is
+ *  that copy. */
 const SAME_SIGNAL_MS = 500;
 
 async function drill(options: DrillOptions, signal: AbortSignal): Promise<RoundVerdict[]> {
@@ -56,7 +59,8 @@ async function runRounds(deps: RoundDeps, kinds: readonly RoundKind[]): Promise<
   return verdicts;
 }
 
-/** The first signal calls the drill off, which wakes what is frozen; after a second one the guard does. */
+/** The first signal calls the drill off, which wakes the frozen workers. A second signal ends the process, and the
+ *  guard wakes them. */
 function stopOnSignals(): AbortSignal {
   const stop = new AbortController();
   let stoppedAt = 0;
@@ -74,7 +78,7 @@ async function main(): Promise<void> {
   try {
     const options = drillOptionsOf(process.argv.slice(2));
     const rounds = await drill(options, stopOnSignals());
-    const figures = figuresOf(rounds, options);
+    const figures = drillFiguresOf(rounds, options);
     say(closingOf(rounds, LIMITS));
     say(JSON.stringify(figures));
     process.exitCode = figures.ok ? 0 : 1;
@@ -86,7 +90,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A reason that its reader can act on stands alone; anything else is a fault of ours and shows where. */
+/** An error that its reader can act on is shown as one sentence. Any other error is a bug, so its stack is shown. */
 function sentenceOf(error: unknown): string {
   if (error instanceof StartError || error instanceof ConfigError) return error.message;
   if (isTransient(error)) return `drill: the database does not answer (${(error as Error).message}).`;

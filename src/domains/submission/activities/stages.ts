@@ -1,12 +1,13 @@
+import { SUBMISSION_CODES } from '../errors.js';
 import { createHash } from 'node:crypto';
 import { AppError, isAppError } from '../../../core/errors.js';
-import { isWholeJudgement, type Verdict, verdictOf } from '../core/judgement/judgement.js';
+import { isWholeJudgement, type JudgeVerdict, judgeVerdictOf } from '../core/judgement/judgement.js';
 import type { Certification } from '../db/skills.js';
 import { saveJudgement, saveScan, saveVendor, type SubmissionRow } from '../db/submissions.js';
 import type { submission } from '../table.js';
 import type { Judge, Judgement } from '../ports/judge.js';
 import type { Skill, SkillFile, SkillSource } from '../ports/skill.js';
-import type { Finding, SkillScanner } from '../ports/skill-scanner.js';
+import type { ScanFinding, SkillScanner } from '../ports/skill-scanner.js';
 import type { Sql } from '../../../ports/sql.js';
 import type { JsonObject, StageContext, Stages } from '../../../ports/stage.js';
 
@@ -16,14 +17,17 @@ export interface SubmissionDeps {
   findJudgement(contentHash: string, key: string): Promise<Judgement | null>;
   keepContent(transaction: Sql, submissionId: string, skill: Skill): Promise<void>;
   publish(transaction: Sql, submissionId: string, certification: Certification): Promise<JsonObject>;
-  /** The organisation whose repository this is, if it is one that is trusted. */
+  /** The trusted organisation that owns the repository. Null: no trusted organisation owns it. */
   vendorOf(repoUrl: string): string | null;
   source: SkillSource;
   scanner: SkillScanner;
   judge: Judge;
 }
 
-const OUTCOMES = { approve: 'pass', review: 'concerns', reject: 'fail' } as const satisfies Record<Verdict, string>;
+const OUTCOMES = { approve: 'pass', review: 'concerns', reject: 'fail' } as const satisfies Record<
+  JudgeVerdict,
+  string
+>;
 
 export function submissionStages(deps: SubmissionDeps): Stages<typeof submission> {
   return {
@@ -45,25 +49,30 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       const duration_ms = Math.round(result.durationMs);
       return result.verdict === 'pass'
         ? { outcome: 'pass', note: { findings: result.findings.length, duration_ms }, save: saveScan(result) }
-        : { outcome: 'fail', note: { findings: result.findings.map(briefly), duration_ms }, save: saveScan(result) };
+        : {
+            outcome: 'fail',
+            note: { findings: result.findings.map(placeAndSeverityOf), duration_ms },
+            save: saveScan(result),
+          };
     },
 
     async judgeTier2({ item, signal }) {
       const skill = await findFetchedSkill(deps, item.id);
       const key = judgementKey(deps.judge, skill.findings);
       const known = await deps.findJudgement(skill.contentHash, key);
-      // One that an older version kept, and this one can't read, is judged anew.
+      // A judgement that an older version kept, and this version can't read, is made anew.
       const judgement = known && isWholeJudgement(known) ? known : await askJudge(deps.judge, skill, signal);
       if ('declined' in judgement) return { outcome: 'unjudged', note: { reason: judgement.declined } };
       const { score, model } = judgement;
-      const outcome = OUTCOMES[verdictOf(judgement)];
+      const outcome = OUTCOMES[judgeVerdictOf(judgement)];
       const concerns = [
         ...judgement.limits.map(({ because }) => because),
         ...judgement.concerns.map(({ text }) => text),
       ];
       return {
         outcome,
-        // Whoever reviews it is told even that there are none: it can do much, and the judge found no fault.
+        // A reviewer is also told that there are no concerns: the skill has large privileges, and the judge found no
+        // fault.
         note: { score, model, ...((outcome === 'concerns' || concerns.length > 0) && { concerns }) },
         save: saveJudgement(item.id, key, judgement),
       };
@@ -103,7 +112,7 @@ async function askJudge(
   try {
     return await judge.judge(skill, skill.findings, signal);
   } catch (error) {
-    if (isAppError(error) && error.code === 'judge_declined') return { declined: error.message };
+    if (isAppError(error) && error.code === SUBMISSION_CODES.judge_declined.code) return { declined: error.message };
     throw error;
   }
 }
@@ -114,9 +123,9 @@ async function fetchSkill(deps: SubmissionDeps, { item, signal, progress }: Stag
   return deps.source.fetch(address, signal);
 }
 
-type FetchedSkill = Skill & { findings: readonly Finding[] };
+type FetchedSkill = Skill & { findings: readonly ScanFinding[] };
 
-/** What the stages before have left; a submission that comes here without it was not fetched. */
+/** Finds the content that earlier stages stored. A submission without it was not fetched. */
 async function findFetchedSkill(deps: SubmissionDeps, id: string): Promise<FetchedSkill> {
   const { contentHash, commit, tier1 } = await deps.find(id);
   const files = contentHash === null ? null : await deps.findFiles(contentHash);
@@ -126,13 +135,24 @@ async function findFetchedSkill(deps: SubmissionDeps, id: string): Promise<Fetch
   return { contentHash, commit: commit ?? '', files, findings: tier1?.findings ?? [] };
 }
 
-/** What a judgement of one content depends on besides: who judges, and what the scan found, which newer rules may change. */
-function judgementKey({ version }: Judge, findings: readonly Finding[]): string {
+/** The key of a judgement besides the content: the judge's version and the findings of the scan, which newer rules may
+ *  change. */
+function judgementKey({ version }: Judge, findings: readonly ScanFinding[]): string {
   const digest = createHash('sha256').update(JSON.stringify(findings)).digest('hex');
   return `${version} ${digest}`;
 }
 
-/** For the audit entry: the whole finding is in the scan's result. */
-function briefly({ id, severity, file, line }: { id: string; severity: string; file: string; line: number | null }) {
+/** The part of a finding that the audit entry keeps. The whole finding is in the scan's result. */
+function placeAndSeverityOf({
+  id,
+  severity,
+  file,
+  line,
+}: {
+  id: string;
+  severity: string;
+  file: string;
+  line: number | null;
+}) {
   return { id, severity, file, line };
 }

@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import type { PackageIndex } from '../ports/package-index.js';
-import { createGetJson, type GetOptions, unavailable } from '../../../adapters/get-json.js';
+import { createGetJson, type GetOptions, sourceUnavailable } from '../../../adapters/get-json.js';
 
 export interface NpmOptions extends Pick<GetOptions, 'allowPrivate' | 'timeoutMs' | 'resolve'> {
   registryUrl: string;
   downloadsUrl: string;
 }
 
-/** Packages of one page: two hundred kilobytes, which the registry answers at once. */
+/** The variable that allows private addresses for the sources of skills. */
+export const ALLOW_PRIVATE_SETTING = 'SOURCES_ALLOW_PRIVATE';
+
+/** Packages of one page. The answer has two hundred kilobytes, and the registry sends it at once. */
 const PAGE_PACKAGES = 100;
 
-/** Ten times what such a page is. */
+/** Ten times the size of a page. */
 const MAX_BYTES = 2_000_000;
 
-/** Neither NUL, which can't be stored, nor anything else that nobody can see: npm takes no such names itself. */
+/** Text without NUL, which can't be stored, and without invisible characters. npm itself takes no names with them. */
 function plainText(max: number) {
   return z
     .string()
@@ -34,18 +37,18 @@ const Found = z.object({ objects: z.array(z.unknown()), total: z.int().min(0) })
 const Downloads = z.object({ downloads: z.int().min(0) });
 
 export function createNpmIndex({ registryUrl, downloadsUrl, ...options }: NpmOptions): PackageIndex {
-  const get = createGetJson({ ...options, maxBytes: MAX_BYTES });
+  const get = createGetJson({ ...options, allowPrivateSetting: ALLOW_PRIVATE_SETTING, maxBytes: MAX_BYTES });
   return {
     async search(keyword, from, signal) {
-      const url = new URL('-/v1/search', folderOf(registryUrl));
+      const url = new URL('-/v1/search', baseUrlOf(registryUrl));
       url.search = new URLSearchParams({
         text: `keywords:${keyword}`,
         size: String(PAGE_PACKAGES),
         from: String(from),
       }).toString();
-      const { objects, total } = shaped(Found, url, (await get(url, signal))?.json);
+      const { objects, total } = parseAnswer(Found, url, (await get(url, signal))?.json);
       const packages = objects.slice(0, PAGE_PACKAGES).flatMap((each) => {
-        // One that is not what it should be does not hide the others.
+        // A malformed package does not hide the others.
         const { data } = Package.safeParse(each);
         if (!data) return [];
         const { name, version, links } = data.package;
@@ -56,20 +59,20 @@ export function createNpmIndex({ registryUrl, downloadsUrl, ...options }: NpmOpt
     },
 
     async downloadsOf(name, signal) {
-      const url = new URL(`downloads/point/last-month/${encodeURIComponent(name)}`, folderOf(downloadsUrl));
+      const url = new URL(`downloads/point/last-month/${encodeURIComponent(name)}`, baseUrlOf(downloadsUrl));
       const found = await get(url, signal);
-      return found && shaped(Downloads, url, found.json).downloads;
+      return found && parseAnswer(Downloads, url, found.json).downloads;
     },
   };
 }
 
-/** What is asked for lies below it. */
-export function folderOf(url: string): string {
+/** Ends with a slash, so that a relative path is resolved below the URL. */
+export function baseUrlOf(url: string): string {
   return url.endsWith('/') ? url : `${url}/`;
 }
 
-export function shaped<Shape extends z.ZodType>(shape: Shape, url: URL, answer: unknown): z.output<Shape> {
+export function parseAnswer<Shape extends z.ZodType>(shape: Shape, url: URL, answer: unknown): z.output<Shape> {
   const { data, success } = shape.safeParse(answer);
-  if (!success) throw unavailable(url, 'answers with something else than was asked for');
+  if (!success) throw sourceUnavailable(url, 'answers with something else than was asked for');
   return data;
 }

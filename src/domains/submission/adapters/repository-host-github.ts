@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { RepositoryHost } from '../ports/repository-host.js';
-import { createGetJson, type GetOptions, unavailable } from '../../../adapters/get-json.js';
-import { folderOf, shaped } from './package-index-npm.js';
+import { createGetJson, type GetOptions, sourceUnavailable } from '../../../adapters/get-json.js';
+import { ALLOW_PRIVATE_SETTING, baseUrlOf, parseAnswer } from './package-index-npm.js';
 
 export interface GitHubOptions extends Pick<GetOptions, 'allowPrivate' | 'timeoutMs' | 'resolve'> {
   apiUrl: string;
   token?: string | undefined;
 }
 
-/** A tree of some ten thousand files. A repository that has more is no skill's. */
+/** A tree of some ten thousand files. No repository of skills has more. */
 const MAX_BYTES = 4_000_000;
 
 const Tree = z.object({
@@ -21,7 +21,7 @@ const Facts = z.object({
   pushed_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** As package.json files have it: https, git+https, git, ssh, `github:owner/repository`, with .git behind it or not. */
+/** The spellings in package.json files: https, git+https, git, ssh, `github:owner/repository`, with or without .git. */
 const WRITTEN =
   /^(?:(?:git\+)?(?:https?|git|ssh):\/\/(?:git@)?github\.com\/|git@github\.com:|github:)([\w.-]{1,100})\/([\w.-]{1,100}?)(?:\.git)?\/?(?:[#?].*)?$/i;
 
@@ -30,13 +30,13 @@ export function createGitHubHost({ apiUrl, token, ...options }: GitHubOptions): 
     accept: 'application/vnd.github+json',
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
   };
-  const get = createGetJson({ ...options, headers, maxBytes: MAX_BYTES });
+  const get = createGetJson({ ...options, allowPrivateSetting: ALLOW_PRIVATE_SETTING, headers, maxBytes: MAX_BYTES });
 
-  /** Null: it is no repository of GitHub's, or there is none. */
+  /** Null: the address is not on GitHub, or the repository does not exist. */
   async function ask(repoUrl: string, more: string, signal: AbortSignal): Promise<{ url: URL; json: unknown } | null> {
     const parts = partsOf(repoUrl);
     if (!parts) return null;
-    const url = new URL(`repos/${parts.owner}/${parts.name}${more}`, folderOf(apiUrl));
+    const url = new URL(`repos/${parts.owner}/${parts.name}${more}`, baseUrlOf(apiUrl));
     const found = await get(url, signal);
     return found && { url, json: found.json };
   }
@@ -50,19 +50,19 @@ export function createGitHubHost({ apiUrl, token, ...options }: GitHubOptions): 
     async listSkillFolders(repoUrl, signal) {
       const asked = await ask(repoUrl, '/git/trees/HEAD?recursive=1', signal);
       if (!asked) return null;
-      const { tree, truncated } = shaped(Tree, asked.url, asked.json);
+      const { tree, truncated } = parseAnswer(Tree, asked.url, asked.json);
       const folders = tree.flatMap(({ path, type }) =>
         type === 'blob' && /(?:^|\/)SKILL\.md$/.test(path) ? [path.replace(/\/?SKILL\.md$/, '')] : [],
       );
-      // That there is none can't be said of a part.
-      if (truncated && folders.length === 0) throw unavailable(asked.url, 'lists a part of the repository alone');
+      // A truncated tree does not prove that the repository has no skill.
+      if (truncated && folders.length === 0) throw sourceUnavailable(asked.url, 'lists a part of the repository alone');
       return folders;
     },
 
     async findFacts(repoUrl, signal) {
       const asked = await ask(repoUrl, '', signal);
       if (!asked) return null;
-      const { stargazers_count: stars, pushed_at: pushedAt } = shaped(Facts, asked.url, asked.json);
+      const { stargazers_count: stars, pushed_at: pushedAt } = parseAnswer(Facts, asked.url, asked.json);
       return { stars, lastCommitAt: pushedAt ? new Date(pushedAt) : null };
     },
   };
@@ -70,8 +70,8 @@ export function createGitHubHost({ apiUrl, token, ...options }: GitHubOptions): 
 
 function partsOf(written: string): { owner: string; name: string } | null {
   const [, owner, name] = WRITTEN.exec(written) ?? [];
-  // Dots alone would climb up in the address.
+  // A part of dots alone would climb up in the address.
   if (owner === undefined || name === undefined || /^\.+$/.test(owner) || /^\.+$/.test(name)) return null;
-  // GitHub takes any case; one spelling makes one repository.
+  // GitHub ignores case. One spelling makes one repository.
   return { owner: owner.toLowerCase(), name: name.toLowerCase() };
 }

@@ -2,15 +2,21 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { badgeOf, svgOf } from '../core/version/badge.js';
 import { AppError } from '../../../core/errors.js';
-import { findSkill, listSkills, listVersions, type Place, type RegisteredSkill } from '../db/registry.js';
-import type { ApiDeps, App } from '../../../api/app.js';
+import {
+  findRegisteredSkill,
+  listSkills,
+  listVersions,
+  type SkillCursor,
+  type RegisteredSkill,
+} from '../db/registry.js';
+import type { ApiDeps, App } from '../../../api/parts.js';
 import { cursorOf, positionIn } from '../../../api/http/cursor.js';
 import { openProblems } from '../../../api/http/problem.js';
-import { text } from '../../../api/http/text-up-to.js';
+import { textUpTo } from '../../../api/http/text-up-to.js';
 
 const TAGS = ['skills'];
 
-/** Anybody may read what is published. */
+/** Anybody may read published skills. */
 const config = { access: 'open' } as const;
 
 /** A badge stands on pages that many look at; a new version is seen there after five minutes at the latest. */
@@ -24,13 +30,13 @@ const Paging = z.strictObject({
 });
 
 const Query = Paging.extend({
-  q: text(200).optional().describe('A part of the name or the description, in any case'),
+  q: textUpTo(200).optional().describe('A part of the name or the description, in any case'),
   sort: z.enum(['name', 'newest']).default('name').describe('newest: the last published version first'),
 });
 
 const NextCursor = z.string().nullable();
 
-const Name = z.object({ name: text(200) });
+const Name = z.object({ name: textUpTo(200) });
 
 const Version = z.object({
   version: z.string(),
@@ -153,12 +159,12 @@ export function addRegistryRoutes(app: App, { pool }: Deps): void {
       },
     },
     async ({ params, headers }, reply) => {
-      const svg = svgOf(badgeOf(await findSkill(pool, params.name)));
+      const svg = svgOf(badgeOf(await findRegisteredSkill(pool, params.name)));
       const etag = `"${createHash('sha256').update(svg).digest('base64url').slice(0, 27)}"`;
       void reply
         .header('ETag', etag)
         .header('Cache-Control', BADGE_CACHE)
-        // It is made to stand on the pages of others, which our other answers are not.
+        // The badge may be shown on the pages of other sites, which our other answers may not.
         .header('Cross-Origin-Resource-Policy', 'cross-origin');
       if (isNamed(headers['if-none-match'], etag)) return reply.code(304).send(undefined);
       return reply.type('image/svg+xml; charset=utf-8').send(svg);
@@ -166,7 +172,7 @@ export function addRegistryRoutes(app: App, { pool }: Deps): void {
   );
 
   async function existing(name: string): Promise<RegisteredSkill> {
-    const skill = await findSkill(pool, name);
+    const skill = await findRegisteredSkill(pool, name);
     if (!skill) throw new AppError('not_found', 'no skill of this name is published');
     return skill;
   }
@@ -192,7 +198,7 @@ function isNamed(ifNoneMatch: string | undefined, etag: string): boolean {
 }
 
 /** A name may hold anything; a position holds no blanks. */
-function positionOf(place: Place): string {
+function positionOf(place: SkillCursor): string {
   return 'name' in place
     ? `name:${encodeURIComponent(place.name)}`
     : `${String(place.updatedAt.getTime())}:${place.id}`;
@@ -203,7 +209,7 @@ function isPlaceOf(sort: 'name' | 'newest', position: string): boolean {
   return place !== null && 'name' in place === (sort === 'name');
 }
 
-function placeIn(position: string | null): Place | null {
+function placeIn(position: string | null): SkillCursor | null {
   const [, name, ms, id] =
     /^(?:name:([\w.!~*'()%-]+)|(\d{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))$/.exec(position ?? '') ?? [];
   if (ms !== undefined && id !== undefined) return { updatedAt: new Date(Number(ms)), id };

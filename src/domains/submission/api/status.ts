@@ -3,10 +3,10 @@ import { diagnose } from '../../../core/diagnosis.js';
 import { AppError } from '../../../core/errors.js';
 import type { LiveLook } from '../core/public-next.js';
 import type { Rejection } from '../core/verdict/rejection.js';
-import { toldOf } from '../core/verdict/submission-status.js';
+import { publicStatusOf } from '../core/verdict/submission-status.js';
 import { findItemView } from '../../../db/reads/item-view.js';
 import { findStatus } from '../db/submission-status.js';
-import type { App } from '../../../api/app.js';
+import type { App } from '../../../api/parts.js';
 import { askAbout, type ReaderDeps } from '../../../api/items/item-reader.js';
 import { openProblems } from '../../../api/http/problem.js';
 import type { StatusLinks } from '../../../api/items/status-links.js';
@@ -42,7 +42,10 @@ const StatusAnswer = z.object({
   nextAction: z.string().describe('What happens next, or what it waits for, and whether there is anything to do'),
 });
 
-/** What the link of a submission shows to whoever has it, and nothing more. */
+/** The links of submissions. Links that people have were made with this very purpose. */
+export const STATUS_LINKS = { purpose: 'unstuck: read the status of one submission, v1', path: '/api/v1/status' };
+
+/** The page of a status link. It shows the status of one submission to anybody who has the link, and nothing more. */
 export function addStatusRoute(app: App, { links, ...deps }: ReaderDeps & { links: StatusLinks }): void {
   app.get(
     '/api/v1/status/:token',
@@ -58,10 +61,10 @@ export function addStatusRoute(app: App, { links, ...deps }: ReaderDeps & { link
     async ({ params }, reply) => {
       const id = links.itemIn(params.token);
       const status = id === null ? null : await findStatus(deps.pool, id);
-      // The token is not repeated: whoever reads logs could follow it.
+      // The token is not repeated, because a reader of the logs could follow the link.
       if (!status) throw new AppError('not_found', 'this link leads to no submission');
       const live = status.isEnded ? null : await lookAt(deps, status.id);
-      const { state, rejection, nextAction } = toldOf(status, live);
+      const { state, rejection, nextAction } = publicStatusOf(status, live);
       void reply.header('Cache-Control', 'no-store').header('X-Robots-Tag', 'noindex');
       return {
         ...{ id: status.id, skillName: status.skillName, state },
@@ -72,12 +75,13 @@ export function addStatusRoute(app: App, { links, ...deps }: ReaderDeps & { link
   );
 }
 
-/** Why it is where it is, found out as for its owner. Null: it has gone since. */
+/** The diagnosis of the submission, made in the same way as for its owner. Null: the submission has been deleted
+ *  meanwhile. */
 async function lookAt(deps: ReaderDeps, id: string): Promise<LiveLook | null> {
-  const [view, engineIsThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
+  const [view, isEngineThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
   if (!view) return null;
   const { item, now } = view;
-  const said = await askAbout(deps, view, engineIsThere);
+  const said = await askAbout(deps, view, isEngineThere);
   const diagnosis = diagnose({ ...view, pipeline: deps.pipelines[item.pipeline], ...said });
   return { state: item.state, diagnosis, now, isUnswept: said.unswept !== undefined };
 }

@@ -1,5 +1,5 @@
 import { isWholeJudgement } from '../core/judgement/judgement.js';
-import type { Told } from '../core/verdict/submission-status.js';
+import type { PublicStatus } from '../core/verdict/submission-status.js';
 import type { SubmissionRecord } from '../db/submission-view.js';
 import type { ItemAnswer } from '../../../api/items/item-schema.js';
 import { rejectionAnswer } from './status.js';
@@ -7,18 +7,19 @@ import { SubmissionAnswer } from './submission-schema.js';
 
 const { scan, judgement } = SubmissionAnswer.shape;
 
-/** What the owner and the operator see of a submission. */
+/** The submission as its owner and operators see it. */
 export function submissionAnswer(
   item: ItemAnswer,
   record: SubmissionRecord,
-  told: Told,
+  told: PublicStatus,
 ): Omit<SubmissionAnswer, 'queue' | 'review'> {
   const { timeline, timelineTruncated, ...rest } = item;
   const { repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published } = record;
   return {
     ...rest,
     ...{ repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published },
-    // Written by our own stages, perhaps of an older version: what this one can't read is not shown, and fails nobody's answer.
+    // A stage, perhaps of an older version, wrote these facts. Facts that this version can't read are not shown, and do
+    // not fail the answer.
     scan: scan.safeParse(record.tier1).data ?? null,
     judgement: isWholeJudgement(record.tier2) ? judgement.parse(record.tier2) : null,
     history: timeline.flatMap((line) => (line.kind === 'move' ? [entryOf(line)] : [])),

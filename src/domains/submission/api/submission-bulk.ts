@@ -1,21 +1,19 @@
 import { z } from 'zod';
 import { isAppError } from '../../../core/errors.js';
-import { inTransaction } from '../../../db/postgres/client.js';
-import { type Answer, answerOnce } from '../../../db/spine/idempotency.js';
-import { lockRoom } from '../../../db/submission-room.js';
-import type { Sql } from '../../../ports/sql.js';
+import type { Answer } from '../../../db/spine/idempotency.js';
 import type { JsonObject } from '../../../ports/stage.js';
 import { callerOf } from '../../../api/http/access.js';
-import type { App } from '../../../api/app.js';
+import type { App } from '../../../api/parts.js';
 import type { Caller } from '../../../api/http/auth.js';
+import { acceptItems, type Intake } from '../../../api/items/accept-items.js';
 import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
 import { pipelineOf } from '../../../api/items/item-reader.js';
-import { hasRole, WRITERS } from '../../../api/http/permissions.js';
+import { WRITERS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
 import { SubmissionAccepted, SubmissionBody } from './submission-schema.js';
-import { type Asked, askedOf, roomFor, submit, type SubmitDeps, withLink } from './submit-skill.js';
+import { type Asked, askedOf, type SubmitDeps, submitSkill, withLink } from './submit-skill.js';
 
-/** As many as one transaction takes well below a second for. */
+/** As many entries as one transaction takes well below a second for. */
 const MAX_ENTRIES = 200;
 
 const Body = z.strictObject({
@@ -60,19 +58,18 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
     async (request) => {
       const caller = callerOf(request);
       const { body, headers } = request;
-      const keyed = {
-        caller: caller.sub,
+      const bringing = {
+        log: request.log,
+        caller,
         route: 'POST /api/v1/submissions/bulk',
         key: headers['idempotency-key'],
         body,
-      };
-      const entries = body.entries.map((entry, index) => checked(entry, index, deps));
-      const submitThem = (sql: Sql) => submitAll(sql, deps, { caller, entries });
-      // All in one transaction, with a key or without: whoever gets no answer has submitted nothing.
-      const { body: kept } =
-        keyed.key === undefined
-          ? await inTransaction(deps.pool, submitThem)
-          : await answerOnce(deps.pool, keyed, submitThem);
+        brings: 'many',
+      } as const;
+      const entries = body.entries.map((entry, index) => checkEntry(entry, index, deps));
+      const { body: kept } = await acceptItems(deps, bringing, (intake) =>
+        submitAll(intake, deps, { caller, entries }),
+      );
       const { accepted, results } = Kept.parse(kept);
       const shown = results.map((each) => ({
         ...each,
@@ -85,7 +82,7 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
 
 type Entry = { index: number; asked: Asked } | { index: number; errors: { path: string; message: string }[] };
 
-function checked(entry: object, index: number, deps: SubmitDeps): Entry {
+function checkEntry(entry: object, index: number, deps: SubmitDeps): Entry {
   const { data, error } = SubmissionBody.safeParse(entry);
   if (error) {
     return { index, errors: error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })) };
@@ -97,10 +94,10 @@ function checked(entry: object, index: number, deps: SubmitDeps): Entry {
   }
 }
 
-/** In the order of their keys, whatever the caller's: two that submit the same skills at once must not wait for each other. The
- *  dispatcher starts them all, the most important first. */
+/** Submits in the order of the keys, not in the caller's order: two requests that submit the same skills at once must
+ *  not wait for each other. The dispatcher starts all items, the most important first. */
 async function submitAll(
-  sql: Sql,
+  intake: Intake,
   deps: SubmitDeps,
   { caller, entries }: { caller: Caller; entries: readonly Entry[] },
 ): Promise<Answer> {
@@ -110,11 +107,8 @@ async function submitAll(
   const sound = entries.flatMap((entry) => ('asked' in entry ? [entry] : []));
   sound.sort((a, b) => (a.asked.dedupeKey < b.asked.dedupeKey ? -1 : 1));
   const pipeline = pipelineOf(deps, 'submission');
-  // Who is not limited need not be counted alone.
-  if (!hasRole(caller, 'admin')) await lockRoom(sql, caller.sub);
-  const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
   for (const { index, asked } of sound) {
-    const result = await submit(sql, { ...deps, pipeline, caller, asked, room }).then(acceptedAs, refusedAs);
+    const result = await submitSkill(intake, { ...deps, pipeline, caller, asked }).then(acceptedAs, refusedAs);
     results.push({ index, ...result });
   }
   results.sort((a, b) => a.index - b.index);
@@ -134,7 +128,7 @@ function refusedAs(failure: unknown): Outcome {
   return { result: 'refused', submission: null, errors: errorsOf(failure) };
 }
 
-/** What is wrong with an entry; anything else is wrong with us, and ends the whole. */
+/** The faults of an entry. Any other error is our own fault, and fails the whole request. */
 function errorsOf(failure: unknown): { path: string; message: string }[] {
   if (!isAppError(failure) || !(failure.kind === 'invalid' || failure.code === 'too_many_live')) throw failure;
   return (failure.errors ?? [{ path: '', message: failure.message }]).map(({ path, message }) => ({ path, message }));

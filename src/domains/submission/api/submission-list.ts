@@ -10,21 +10,21 @@ import {
   type SubmissionFilter,
 } from '../db/submission-list.js';
 import { callerOf } from '../../../api/http/access.js';
-import type { ApiDeps, App } from '../../../api/app.js';
+import type { ApiDeps, App } from '../../../api/parts.js';
 import type { Caller } from '../../../api/http/auth.js';
 import { cursorOf, positionIn } from '../../../api/http/cursor.js';
 import { pipelineOf } from '../../../api/items/item-reader.js';
 import { hasRole, OPERATORS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
-import { text } from '../../../api/http/text-up-to.js';
+import { textUpTo } from '../../../api/http/text-up-to.js';
 
 /** Rows one request looks at: some milliseconds. */
 const EXAMINED = 2_000;
 
 const Query = z.strictObject({
-  state: text(100).optional(),
-  owner: text(200).optional().describe('A user sees only their own, whatever is asked for'),
-  q: text(200).optional().describe('Part of a skill’s name or of its repository’s address'),
+  state: textUpTo(100).optional(),
+  owner: textUpTo(200).optional().describe('A user sees only their own, whatever is asked for'),
+  q: textUpTo(200).optional().describe('Part of a skill’s name or of its repository’s address'),
   sort: z.enum(['newest', 'oldest']).default('newest'),
   cursor: z.string().max(500).optional().describe('`nextCursor` of the page before'),
   limit: z.coerce.number().int().min(1).max(100).default(50),

@@ -1,21 +1,22 @@
 import { z } from 'zod';
 import { estimateOf } from '../../../core/queue-estimate.js';
 import { listQueued, QUEUE_CAP, readThroughput } from '../../../db/reads/queue.js';
+import { findSkillNames } from '../db/submissions.js';
 import { callerOf } from '../../../api/http/access.js';
-import type { ApiDeps, App } from '../../../api/app.js';
+import type { ApiDeps, App } from '../../../api/parts.js';
 import { pipelineOf } from '../../../api/items/item-reader.js';
 import { hasRole, OPERATORS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
-import { EstimateAnswer } from './submission-schema.js';
+import { EstimateAnswer } from '../../../api/items/queue-place.js';
 
-/** As many as anybody reads. */
+/** As many positions as anybody reads. */
 const SHOWN = 100;
 
 const Answer = z.object({
   total: z
     .int()
     .nullable()
-    .describe(`Of the whole queue, as far as ${String(QUEUE_CAP)}; null: none of the caller’s is among them`),
+    .describe(`Of the whole queue, as far as ${QUEUE_CAP}; null: none of the caller’s is among them`),
   positions: z
     .array(
       z.object({
@@ -28,7 +29,7 @@ const Answer = z.object({
         estimate: EstimateAnswer,
       }),
     )
-    .describe(`The first ${String(SHOWN)} of the caller’s own; for operators, of all`),
+    .describe(`The first ${SHOWN} of the caller’s own; for operators, of all`),
 });
 
 export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'pipelines'>): void {
@@ -50,10 +51,15 @@ export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool'
         listQueued(deps.pool, pipeline, { owner, limit: SHOWN }),
         readThroughput(deps.pool, pipeline),
       ]);
+      const names = await findSkillNames(
+        deps.pool,
+        queued.map(({ id }) => id),
+      );
       return {
         total: queued[0]?.total ?? null,
-        positions: queued.map(({ id, skillName, state, priority, createdAt, position, isPaused }) => ({
-          ...{ id, skillName, state, priority, position, createdAt: createdAt.toISOString() },
+        positions: queued.map(({ id, state, priority, createdAt, position, isPaused }) => ({
+          ...{ id, state, priority, position, createdAt: createdAt.toISOString() },
+          skillName: names.get(id) ?? '',
           estimate: estimateOf(position, throughput, isPaused),
         })),
       };

@@ -1,13 +1,11 @@
-import { estimateOf } from '../../../core/queue-estimate.js';
 import { isReviewOverdue, reviewDueAt } from '../core/sla.js';
-import { toldOf } from '../core/verdict/submission-status.js';
+import { publicStatusOf } from '../core/verdict/submission-status.js';
 import { findReviewStarts, type ReviewStart } from '../db/overdue-reviews.js';
-import { findPosition, QUEUE_CAP, readThroughput } from '../../../db/reads/queue.js';
 import { findStatus } from '../db/submission-status.js';
 import { findSubmissionRecord } from '../db/submission-view.js';
 import type { Caller } from '../../../api/http/auth.js';
 import { answerFor, type ReaderDeps } from '../../../api/items/item-reader.js';
-import type { ItemAnswer } from '../../../api/items/item-schema.js';
+import { findQueuePlace } from '../../../api/items/queue-place.js';
 import { noSuchItem } from '../../../api/http/permissions.js';
 import { submissionAnswer } from './submission-answer.js';
 import type { SubmissionAnswer } from './submission-schema.js';
@@ -19,10 +17,10 @@ export async function answerForSubmission(deps: ReaderDeps, caller: Caller, id: 
     findSubmissionRecord(deps.pool, id),
     findStatus(deps.pool, id),
     findReviewStarts(deps.pool, [id]),
-    item.live ? placeOf(deps, item) : null,
+    findQueuePlace(deps, item),
   ]);
   if (!record || !status) throw noSuchItem(id);
-  return { ...submissionAnswer(item, record, toldOf(status)), queue, review: reviewOf(reviews.get(id)) };
+  return { ...submissionAnswer(item, record, publicStatusOf(status)), queue, review: reviewOf(reviews.get(id)) };
 }
 
 function reviewOf(start: ReviewStart | undefined): SubmissionAnswer['review'] {
@@ -30,17 +28,4 @@ function reviewOf(start: ReviewStart | undefined): SubmissionAnswer['review'] {
   const { since } = start;
   const overdue = isReviewOverdue(start);
   return { since: since.toISOString(), dueAt: reviewDueAt(since).toISOString(), overdue };
-}
-
-async function placeOf(
-  { pool, pipelines }: ReaderDeps,
-  { id, paused }: ItemAnswer,
-): Promise<SubmissionAnswer['queue']> {
-  const pipeline = pipelines['submission'];
-  const position = pipeline ? await findPosition(pool, pipeline, id) : null;
-  if (!pipeline || position === null) return null;
-  if (position > QUEUE_CAP) {
-    return { position, estimate: { seconds: null, why: `at least ${String(QUEUE_CAP)} are before it`, basis: null } };
-  }
-  return { position, estimate: estimateOf(position, await readThroughput(pool, pipeline), paused !== null) };
 }

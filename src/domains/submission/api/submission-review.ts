@@ -4,7 +4,7 @@ import { reprioritizeItem } from '../../../db/spine/control.js';
 import type { ItemHead } from '../../../db/reads/item-view.js';
 import { findSubmission } from '../db/submissions.js';
 import { callerOf } from '../../../api/http/access.js';
-import type { App } from '../../../api/app.js';
+import type { App } from '../../../api/parts.js';
 import type { Caller } from '../../../api/http/auth.js';
 import { decide, type DecideDeps } from '../../../api/items/decide.js';
 import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
@@ -15,9 +15,9 @@ import { problems } from '../../../api/http/problem.js';
 import { retry } from '../../../api/items/retry.js';
 import { answerForSubmission } from './submission-reader.js';
 import { SubmissionAnswer } from './submission-schema.js';
-import { text } from '../../../api/http/text-up-to.js';
+import { textUpTo } from '../../../api/http/text-up-to.js';
 
-const Reason = text(2_000);
+const Reason = textUpTo(2_000);
 const OptionalReason = z.strictObject({ reason: Reason.optional() });
 const ReasonBody = z.strictObject({ reason: Reason.describe('Told to the owner') });
 const PriorityBody = z.strictObject({
@@ -30,7 +30,7 @@ const REVIEW_STATES = ['NEEDS_REVIEW', 'TIER3_REVIEW'] as const;
 
 const response = { 200: SubmissionAnswer, ...problems(404, 409, 413, 415) };
 
-/** What a reviewer decides on a submission, and what an admin does to it. */
+/** The decisions of reviewers on a submission, and the actions of admins. */
 export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
   addDecision('escalate', 'Escalate a submission in NEEDS_REVIEW to a reviewer', OptionalReason, ['NEEDS_REVIEW']);
   addDecision('approve', 'Approve a submission: it is published', OptionalReason, REVIEW_STATES);
@@ -59,7 +59,7 @@ export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
         const key = request.headers['idempotency-key'];
         const asked = { caller, head, reason: request.body.reason, key };
         const first = action === 'approve' && head.state === 'NEEDS_REVIEW' ? 'escalate' : undefined;
-        await clearly(action, states, () => decide(deps, request.log, { ...asked, outcome: action, first }));
+        await explainConflict(action, states, () => decide(deps, request.log, { ...asked, outcome: action, first }));
         return answerForSubmission(deps, caller, head.id);
       },
     );
@@ -115,9 +115,9 @@ async function findSubmissionHead(deps: ReaderDeps, caller: Caller, id: string):
   return head;
 }
 
-/** A decision that comes too late or too early is told where it would be one. Only the row's own transaction knows: the same
- *  decision sent twice is one. */
-async function clearly(action: string, states: readonly string[], decided: () => Promise<void>): Promise<void> {
+/** If a decision comes too late or too early, the answer names the states in which it can be made. Only the transaction
+ *  of the item's row knows this, because the same decision sent twice is accepted. */
+async function explainConflict(action: string, states: readonly string[], decided: () => Promise<void>): Promise<void> {
   try {
     await decided();
   } catch (cause) {

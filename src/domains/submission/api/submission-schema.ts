@@ -3,36 +3,20 @@ import { CRITERIA } from '../core/judgement/judgement.js';
 import { isMailAddress } from '../../../core/mail-address.js';
 import { PRIVILEGES, type PrivilegeKind } from '../core/judgement/privilege.js';
 import { SLA_TARGETS } from '../core/sla.js';
-import { QUEUE_CAP } from '../../../db/reads/queue.js';
-import { SEVERITIES } from '../ports/skill-scanner.js';
+import { SEVERITIES } from '../core/verdict/scan-verdict.js';
 import { ItemAnswer } from '../../../api/items/item-schema.js';
+import { QueuePlace } from '../../../api/items/queue-place.js';
 import { RejectionAnswer } from './status.js';
-import { text } from '../../../api/http/text-up-to.js';
+import { textUpTo } from '../../../api/http/text-up-to.js';
 
 const Time = z.iso.datetime();
 const KINDS = Object.keys(PRIVILEGES) as [PrivilegeKind, ...PrivilegeKind[]];
 
-/** How long it may take until a submission has ended. */
-export const EstimateAnswer = z
-  .object({
-    seconds: z.int().nullable(),
-    why: z.string().nullable().describe('Why it is not known'),
-    basis: z
-      .object({
-        sampleSize: z.int().describe('Submissions of the last 6 hours that it is computed from, the latest'),
-        typicalSeconds: z.number().describe('What half of them took, without waiting'),
-        atOnce: z.number().describe('How many steps of theirs ran at once, on average, while any did'),
-      })
-      .nullable()
-      .describe('Null: nothing has ended in that time'),
-  })
-  .describe('Until the automatic work on it has ended, if that goes as in the last 6 hours while there was work');
-
 export const SubmissionBody = z.strictObject({
-  repoUrl: text(500).describe('Such as https://github.com/owner/repository'),
-  skillName: text(64).describe('The name of its folder, or the one in its front matter'),
-  skillPath: text(400).optional().describe('Its folder in the repository; without it, found by its name'),
-  ref: text(200).optional().describe('A branch or a tag; without it, the branch that the repository shows first'),
+  repoUrl: textUpTo(500).describe('Such as https://github.com/owner/repository'),
+  skillName: textUpTo(64).describe('The name of its folder, or the one in its front matter'),
+  skillPath: textUpTo(400).optional().describe('Its folder in the repository; without it, found by its name'),
+  ref: textUpTo(200).optional().describe('A branch or a tag; without it, the branch that the repository shows first'),
   email: z.string().refine(isMailAddress, 'must be one plain mail address').optional().describe('Gets the verdict'),
 });
 
@@ -103,7 +87,8 @@ const JudgementAnswer = z.object({
     .describe('Not empty: a person decides, however good the score'),
 });
 
-/** The item with what only a submission has; its timeline in the two parts that its owner asks for. */
+/** The item with the fields of a submission. The timeline is shown in two parts, because its owner asks for these
+ *  two. */
 export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTruncated: true })
   .extend({
     repoUrl: z.string(),
@@ -143,13 +128,7 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
       .describe('Every attempt that has ended, oldest first'),
     historyTruncated: z.boolean().describe('History and timings are the latest 200 lines, and there are more'),
     why: RejectionAnswer.nullable().describe('Null: it was not rejected'),
-    queue: z
-      .object({ position: z.int().min(1), estimate: EstimateAnswer })
-      .nullable()
-      .describe(
-        `Its place over priority and then age, ${String(QUEUE_CAP + 1)} for that one and all behind it; null: it waits for a person, is parked or ` +
-          'has ended',
-      ),
+    queue: QueuePlace,
     review: z
       .object({
         since: Time,

@@ -5,14 +5,14 @@ import { findAggregate } from '../db/aggregates.js';
 import { listWaitingReviews, type WaitingReview } from '../db/overdue-reviews.js';
 import type { SubmissionSla } from '../db/submission-sla.js';
 import { Computed, computedOf } from './aggregate-answer.js';
-import type { ApiDeps, App } from '../../../api/app.js';
+import type { ApiDeps, App } from '../../../api/parts.js';
 import { OPERATORS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
 
-/** Business days are days at least: what is younger than so many can't be overdue. */
+/** A business day takes at least a day, so a review that is younger than so many days can't be overdue. */
 const DAY_MS = 86_400_000;
 
-/** Waiting reviews that are looked at, and overdue ones that are shown. */
+/** The number of waiting reviews that are read, and of overdue reviews that are shown. */
 const EXAMINED = 1_000;
 const SHOWN = 50;
 

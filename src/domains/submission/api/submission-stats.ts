@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findAggregate } from '../db/aggregates.js';
 import type { SubmissionStats } from '../db/submission-stats.js';
 import { Computed, computedOf } from './aggregate-answer.js';
-import type { ApiDeps, App } from '../../../api/app.js';
+import type { ApiDeps, App } from '../../../api/parts.js';
 import { problems } from '../../../api/http/problem.js';
 
 const Rate = z.number().min(0).max(1).nullable().describe('Null: there was nothing to take a share of');

@@ -1,7 +1,6 @@
-import type { RunInput } from '../../../core/run.js';
-import { answerOnce } from '../../../db/spine/idempotency.js';
+import { acceptItems } from '../../../api/items/accept-items.js';
 import { callerOf } from '../../../api/http/access.js';
-import type { App } from '../../../api/app.js';
+import type { App } from '../../../api/parts.js';
 import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
 import { pipelineOf } from '../../../api/items/item-reader.js';
 import { ItemParams } from '../../../api/items/item-schema.js';
@@ -9,8 +8,7 @@ import { WRITERS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
 import { answerForSubmission } from './submission-reader.js';
 import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from './submission-schema.js';
-import { askedOf, roomFor, submit, type SubmitDeps, withLink } from './submit-skill.js';
-import { tellEngine } from '../../../api/items/tell-engine.js';
+import { askedOf, type SubmitDeps, submitSkill, withLink } from './submit-skill.js';
 
 const TAGS = ['submissions'];
 
@@ -37,15 +35,18 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
       const caller = callerOf(request);
       const { body, headers } = request;
       const asked = askedOf(body, deps.submission);
-      const key = headers['idempotency-key'];
-      const runs: RunInput[] = [];
+      const bringing = {
+        log: request.log,
+        caller,
+        route: 'POST /api/v1/submissions',
+        key: headers['idempotency-key'],
+        body,
+        brings: 'one',
+      } as const;
       const pipeline = pipelineOf(deps, 'submission');
-      const keyed = { caller: caller.sub, route: 'POST /api/v1/submissions', key, body };
-      const answer = await answerOnce(deps.pool, keyed, async (sql) => {
-        const room = await roomFor(sql, caller, deps.submission.maxLivePerOwner);
-        return submit(sql, { ...deps, pipeline, caller, asked, room, runs });
-      });
-      for (const run of runs) await tellEngine(request.log, () => deps.engine.start(run));
+      const answer = await acceptItems(deps, bringing, (intake) =>
+        submitSkill(intake, { ...deps, pipeline, caller, asked }),
+      );
       const kept = SubmissionAccepted.omit({ statusUrl: true }).parse(answer.body);
       return reply.code(answer.status === 202 ? 202 : 200).send(withLink(deps.links, kept));
     },

@@ -1,35 +1,45 @@
 import { AppError } from '../../../core/errors.js';
 import type { Pipeline } from '../../../core/pipeline.js';
-import type { RunInput } from '../../../core/run.js';
-import { canonicalUrl, checkedAddress, isCommitId, skillKey, vendorIn } from '../core/address/skill-address.js';
+import {
+  type AddressRules,
+  canonicalUrl,
+  checkAddress,
+  isCommitId,
+  skillKey,
+  vendorIn,
+} from '../core/address/skill-address.js';
 import type { Answer } from '../../../db/spine/idempotency.js';
-import { createItem, findDuplicate } from '../../../db/spine/items.js';
-import { countRoom } from '../../../db/submission-room.js';
 import { findSubmissionHead, findVerified, type SubmissionHead } from '../db/submission-view.js';
 import { type NewSubmission, submissionRow } from '../db/submissions.js';
 import { SYSTEM } from '../../../db/spine/transition.js';
-import type { Sql } from '../../../ports/sql.js';
 import type { JsonObject } from '../../../ports/stage.js';
-import type { ApiSettings } from '../../../api/app.js';
 import type { Caller } from '../../../api/http/auth.js';
+import type { Intake } from '../../../api/items/accept-items.js';
 import type { ReaderDeps } from '../../../api/items/item-reader.js';
 import { hasRole, maySee } from '../../../api/http/permissions.js';
 import type { StatusLinks } from '../../../api/items/status-links.js';
 import type { SubmissionBody } from './submission-schema.js';
 
-export type SubmitDeps = ReaderDeps & Pick<ApiSettings, 'submission' | 'sendsMail'> & { links: StatusLinks };
+/** The addresses that skills may be submitted from, and the vendors whose skills are taken on trust. */
+export interface SubmitRules {
+  address: AddressRules;
+  vendors: readonly string[];
+}
+
+export type SubmitDeps = ReaderDeps & { submission: SubmitRules; sendsMail: boolean; links: StatusLinks };
 
 /** A submission whose every field was checked. */
 export interface Asked {
   submission: NewSubmission;
   dedupeKey: string;
-  /** Set where `ref` is one: then only what was published from it can be answered. */
+  /** Set if `ref` is the id of a commit. A skill can then only be answered with a version that was published from that
+   *  commit. */
   commit: string | null;
 }
 
-export function askedOf(body: SubmissionBody, { address, vendors }: ApiSettings['submission']): Asked {
+export function askedOf(body: SubmissionBody, { address, vendors }: SubmitRules): Asked {
   const commit = body.ref !== undefined && isCommitId(body.ref) ? body.ref : null;
-  const checked = checkedAddress(commit === null ? body : { ...body, ref: undefined }, address);
+  const checked = checkAddress(commit === null ? body : { ...body, ref: undefined }, address);
   const { skillName, skillPath, ref } = checked;
   const repoUrl = canonicalUrl(checked.repository);
   const isVendor = vendorIn(repoUrl, { ...address, vendors }) !== null;
@@ -40,58 +50,34 @@ export function askedOf(body: SubmissionBody, { address, vendors }: ApiSettings[
   };
 }
 
-/** How many more the caller may have on their way. One request after another looks for itself, so that as many may be too many
- *  as a caller has requests in flight at once; a bulk holds a lock and counts down. */
-export interface Room {
-  left: number;
-  max: number;
-}
-
-/** Admins submit for others, and are not limited. */
-export async function roomFor(sql: Sql, caller: Caller, max: number): Promise<Room> {
-  if (hasRole(caller, 'admin')) return { left: Infinity, max };
-  return { left: await countRoom(sql, caller.sub, max), max };
-}
-
 interface Submitting {
   sendsMail: boolean;
   pipeline: Pipeline;
   caller: Caller;
   asked: Asked;
-  room: Room;
-  /** Filled with what is to be started after the commit; left out where the dispatcher starts it. */
-  runs?: RunInput[];
 }
 
-export async function submit(sql: Sql, submitting: Submitting): Promise<Answer> {
-  const { sendsMail, pipeline, caller, asked, room, runs } = submitting;
+export async function submitSkill(intake: Intake, submitting: Submitting): Promise<Answer> {
+  const { sendsMail, pipeline, caller, asked } = submitting;
   const { submission, dedupeKey, commit } = asked;
   if (commit !== null) {
-    const verified = await findVerified(sql, { ...submission, commit });
+    const verified = await findVerified(intake.sql, { ...submission, commit });
     if (!verified) throw notPublished();
     const shown = shownTo(caller, verified);
     return { status: 200, body: { ...shown, verdictMail: 'not_taken', alreadyVerified: true } };
   }
-  // What is there already needs no room.
-  const created =
-    room.left > 0
-      ? await createItem(sql, pipeline, {
-          owner: caller.sub,
-          actor: SYSTEM,
-          trigger: 'api-submission',
-          dedupeKey,
-          row: submissionRow(submission),
-        })
-      : await findDuplicate(sql, pipeline, { dedupeKey });
-  if (!created) throw noRoom(room);
-  if (created.created) room.left -= 1;
-  if (created.created && created.run) runs?.push(created.run);
-  const head = await findSubmissionHead(sql, created.id);
-  if (!created.created) return { status: 200, body: duplicateOf(caller, submission, head) };
+  const { id, created } = await intake.create(pipeline, {
+    actor: SYSTEM,
+    trigger: 'api-submission',
+    dedupeKey,
+    row: submissionRow(submission),
+  });
+  const head = await findSubmissionHead(intake.sql, id);
+  if (!created) return { status: 200, body: duplicateOf(caller, submission, head) };
   return { status: 202, body: { ...shownTo(caller, head), verdictMail: verdictMailOf(submission, sendsMail) } };
 }
 
-/** Says what is examined, for whoever was first may have asked for another branch or folder. */
+/** Names the ref and the folder that are examined, because the first submitter may have asked for others. */
 function duplicateOf(caller: Caller, asked: NewSubmission, pending: SubmissionHead): JsonObject {
   const { ref, skillPath } = pending;
   const isOther = ref !== (asked.ref ?? null) || skillPath !== (asked.skillPath ?? null);
@@ -110,14 +96,6 @@ function cancelHint(caller: Caller, { id, owner }: SubmissionHead): string {
   return mayCancel ? ` (POST /api/v1/items/${id}/cancel cancels it)` : '';
 }
 
-function noRoom({ max }: Room): AppError {
-  const message = `is one too many: ${String(max)} of your submissions are on their way; submit it when some have ended, or cancel some`;
-  return new AppError('too_many_live', `this submission ${message}`, {
-    errors: [{ path: 'repoUrl', message }],
-    facts: { maxLive: max },
-  });
-}
-
 function verdictMailOf({ email }: NewSubmission, sendsMail: boolean) {
   if (email === undefined) return 'no_address';
   return sendsMail ? 'will_be_sent' : 'not_configured';
@@ -128,13 +106,14 @@ function notPublished(): AppError {
   return new AppError('invalid_input', `ref ${message}`, { errors: [{ path: 'ref', message }] });
 }
 
-/** Whoever may not read a submission learns that it is there, and neither its id nor its link. */
+/** A caller who may not read the submission learns that it exists, but neither its id nor its link. */
 function shownTo(caller: Caller, head: SubmissionHead) {
   const { state, isVendor, createdAt } = head;
   return { id: maySee(caller, head) ? head.id : null, state, isVendor, createdAt: createdAt.toISOString() };
 }
 
-/** Not kept with the answer under its key: whoever reads the table could follow it. */
+/** The link is not stored with the answer under the idempotency key, because a reader of that table could then follow
+ *  it. */
 export function withLink<Kept extends { id: string | null }>(links: StatusLinks, kept: Kept) {
   return { ...kept, statusUrl: kept.id === null ? null : links.statusUrlOf(kept.id) };
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { msOf } from '../../../core/span.js';
 import { isPrivateWay } from './submission-settings.js';
-import { intervalText, oneOf, text, webUrl, whole } from '../../../config/values.js';
+import { intervalText, keptText, oneOf, text, webUrl, whole } from '../../../config/values.js';
 
-/** Statistics, discovery and enrichment, and the servers that the latter two ask. */
-export const backgroundSettings = {
+/** Statistics, discovery, enrichment and retention, and the servers that discovery and enrichment ask. */
+export const jobVariables = {
   STATS_EVERY: intervalText.default('5m'),
   DISCOVER_NPM_KEYWORD: text('a keyword of npm packages', (value) => /^[\w.@/-]{1,100}$/.test(value)).optional(),
   DISCOVER_EVERY: intervalText.default('1h'),
@@ -19,11 +20,14 @@ export const backgroundSettings = {
   SOURCES_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
   // Public servers answer within a second or two; what takes longer hangs.
   SOURCES_TIMEOUT_MS: whole(100, 60_000).default(10_000),
+  // As long as receipts: a verdict that is questioned can be looked into for a quarter of a year.
+  SKILL_CONTENTS_KEPT: keptText.default('90d'),
+  DISCOVERED_PACKAGES_KEPT: keptText.default('90d'),
 };
 
-type Given = z.output<z.ZodObject<typeof backgroundSettings>>;
+type Given = z.output<z.ZodObject<typeof jobVariables>>;
 
-export function backgroundSchedulesOf(given: Given) {
+export function jobsOf(given: Given) {
   return {
     statsEvery: given.STATS_EVERY,
     discovery: {
@@ -32,6 +36,13 @@ export function backgroundSchedulesOf(given: Given) {
       perRun: given.DISCOVER_MAX_PER_RUN,
     },
     enrichment: { every: given.ENRICH_EVERY, isOn: given.ENRICH_SKILLS === 'true', perRun: given.ENRICH_MAX_PER_RUN },
+  };
+}
+
+export function keptOf(given: Given) {
+  return {
+    skillContentsMs: msOf(given.SKILL_CONTENTS_KEPT),
+    discoveredPackagesMs: msOf(given.DISCOVERED_PACKAGES_KEPT),
   };
 }
 

@@ -17,35 +17,33 @@ const vendorNames = list('names with commas between them, such as openai,git.exa
   /^(?:[a-z0-9.:-]+\/)?[\w.-]+$/i.test(entry),
 );
 
-/** What a stage needs beside the judge, for reading the skill and what is known of it. */
+/** The time that a stage needs besides the judge's, for reading the skill and the stored facts. */
 const SLOW_DATABASE_MS = 10_000;
 
 /** Where skills come from, and who judges them. */
-export const submissionSettings = {
+export const submissionVariables = {
   JUDGE_PROVIDER: oneOf('openai-compatible', 'anthropic').optional(),
   JUDGE_URL: webUrl.optional(),
   JUDGE_API_KEY: z.string().optional(),
   // The name of the built-in rules is never a model's.
   JUDGE_MODEL: text('the name of a model', (value) => !/^rules-/i.test(value)).optional(),
   JUDGE_ANSWER_FORMAT: oneOf('json_schema', 'json_object', 'none').default('json_schema'),
-  // Twice what a judgement is to take at most for nineteen of twenty; a model that has not answered by then hangs. A longer one
-  // than the stage may take would never be reached.
+  // Twice the time in which nineteen of twenty judgements must be made. A model that has not answered by then hangs. A
+  // timeout longer than the stage's own would never be reached.
   JUDGE_TIMEOUT_MS: whole(100, msOf(stageOf(submission, 'judgeTier2').row.within) - SLOW_DATABASE_MS).default(60_000),
 
   SUBMISSION_HOSTS: gitHosts.default(['github.com']),
   SUBMISSION_VENDORS: vendorNames.default([...VENDORS]),
-  // Two and a half bulks: more than anybody follows by hand.
-  SUBMISSION_MAX_LIVE_PER_OWNER: whole(1, 1_000_000).default(500),
   SUBMISSION_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
   SUBMISSION_ALLOW_LOCAL: oneOf('true', 'false').optional(),
   SUBMISSION_TEMP_DIR: z.string().optional(),
-  // No more than what the stage may take, less the time that a slow database needs.
+  // No more than the stage's own limit, less the time that a slow database needs.
   SUBMISSION_FETCH_TIMEOUT_MS: whole(1_000, 60_000).default(60_000),
 };
 
-type Given = z.output<z.ZodObject<typeof submissionSettings>>;
+type Given = z.output<z.ZodObject<typeof submissionVariables>>;
 
-/** What folders of this machine depend on. */
+/** The settings that decide whether folders of this machine may be submitted. */
 type GivenPlace = Given & { NODE_ENV: string; HOST: string; DATABASE_URL?: string | undefined };
 
 export function submissionOf(given: GivenPlace, projectRoot: string) {
@@ -56,18 +54,18 @@ export function submissionOf(given: GivenPlace, projectRoot: string) {
       allowLocal: given.SUBMISSION_ALLOW_LOCAL === undefined ? isTrial(given) : given.SUBMISSION_ALLOW_LOCAL === 'true',
     },
     vendors: given.SUBMISSION_VENDORS,
-    maxLivePerOwner: given.SUBMISSION_MAX_LIVE_PER_OWNER,
     fetchTimeoutMs: given.SUBMISSION_FETCH_TIMEOUT_MS,
     temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
   };
 }
 
-/** Everything on one machine, for whoever sits at it: there a folder of one's own may be tried. */
+/** Whether everything runs on one machine, for the person who sits at it. Only there may a folder of the machine be
+ *  submitted. */
 function isTrial({ NODE_ENV, HOST, DATABASE_URL }: GivenPlace): boolean {
   return NODE_ENV === 'development' && DATABASE_URL === undefined && isThisMachine(HOST);
 }
 
-/** Null: the built-in rules. What belongs together is there: `judgeProblemsIn` has seen to it. */
+/** Null: the built-in rules judge. `judgeProblemsIn` has checked that settings which belong together are all there. */
 export function judgeOf(given: Given) {
   const { JUDGE_PROVIDER: provider, JUDGE_URL: url, JUDGE_API_KEY: apiKey, JUDGE_MODEL: model = '' } = given;
   const both = { model, timeoutMs: given.JUDGE_TIMEOUT_MS };
@@ -110,7 +108,8 @@ function isThisMachine(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host);
 }
 
-/** Whoever may submit reads every repository on this machine that the workers can read: nothing for strangers. */
+/** A submitter can read every repository on this machine that the workers can read. Strangers must not be able to do
+ *  so. */
 export function localFolderProblemsIn(given: GivenPlace): string[] {
   if (given.SUBMISSION_ALLOW_LOCAL !== 'true') return [];
   const why = "because submitters can then read this machine's repositories";

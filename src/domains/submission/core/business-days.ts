@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000;
 
-/** Of the work week: Saturday and Sunday in UTC are none of it. Holidays differ from place to place and count as days. */
+/** Saturday and Sunday, in UTC, are not business days. Holidays are, because they differ from place to place. */
 function isBusinessDay(dayStartMs: number): boolean {
   const weekday = new Date(dayStartMs).getUTCDay();
   return weekday !== 0 && weekday !== 6;
@@ -10,7 +10,7 @@ function startOfDay(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
 
-/** Days of the work week that lie between two moments, with their fractions. */
+/** The business days between two moments, with fractions. */
 export function businessDaysBetween(from: Date, to: Date): number {
   let elapsedMs = 0;
   for (let day = startOfDay(from.getTime()); day < to.getTime(); day += DAY_MS) {
@@ -20,8 +20,8 @@ export function businessDaysBetween(from: Date, to: Date): number {
   return elapsedMs / DAY_MS;
 }
 
-/** When so many days of the work week have passed. What begins on a weekend begins on Monday. */
-export function afterBusinessDays(from: Date, days: number): Date {
+/** The moment at which `days` business days have passed. Time that begins on a weekend counts from Monday on. */
+export function addBusinessDays(from: Date, days: number): Date {
   let leftMs = days * DAY_MS;
   let at = from.getTime();
   for (;;) {

@@ -1,6 +1,6 @@
 import type { Diagnosis, Reason } from '../../../core/diagnosis.js';
 
-/** What is known of a live submission, of which anybody with its link may hear a part. */
+/** The known facts of a live submission. Anybody with its link may read some of them. */
 export interface LiveLook {
   state: string;
   diagnosis: Pick<Diagnosis, 'reason' | 'nextAt'>;
@@ -9,7 +9,7 @@ export interface LiveLook {
   isUnswept: boolean;
 }
 
-/** What happens in the states that go on by themselves, or with somebody else's help. */
+/** The sentence for each state that an automatic stage or a reviewer moves on. */
 const WORK: Readonly<Record<string, string>> = {
   VENDOR_APPROVED: 'It is from a trusted organisation and is being published',
   TIER1_SCANNING: 'It is being fetched and scanned',
@@ -51,7 +51,7 @@ const SENTENCES = {
   finished: () => 'It has ended',
 } as const satisfies Record<Reason, Sentence>;
 
-/** What becomes of a live submission next. */
+/** The next action for a live submission, in words. */
 export function publicNextOf(look: LiveLook): string {
   return `${SENTENCES[look.diagnosis.reason](look)}; there is nothing to do.`;
 }

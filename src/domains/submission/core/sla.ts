@@ -1,6 +1,6 @@
-import { afterBusinessDays, businessDaysBetween } from './business-days.js';
+import { addBusinessDays, businessDaysBetween } from './business-days.js';
 
-/** What submissions are promised. `typical` is held against the median, `p95` against what nineteen of twenty stay below. */
+/** The times that submissions are promised. `typical` is compared with the median, `p95` with the 95th percentile. */
 export const SLA_TARGETS = {
   tier1: {
     typical: 500,
@@ -30,7 +30,7 @@ export interface SlaTarget {
   typical: number;
   p95: number;
   unit: 'ms' | 'business_days';
-  /** From what to what, in words. */
+  /** Where the measured time begins and ends, in words. */
   measures: string;
 }
 
@@ -39,7 +39,7 @@ export interface SlaFigure {
   /** Null: nothing was measured. */
   p50: number | null;
   p95: number | null;
-  /** How many of the sample stayed below the typical target. */
+  /** How many values of the sample are below the typical target. */
   withinTypical: number;
 }
 
@@ -55,9 +55,9 @@ export function reviewDays({ from, to }: { from: Date; to: Date }): number {
   return businessDaysBetween(from, to);
 }
 
-/** When a review that was asked for then is overdue. */
+/** The moment from which a review that was asked for at `since` is overdue. */
 export function reviewDueAt(since: Date): Date {
-  return afterBusinessDays(since, SLA_TARGETS.review.typical);
+  return addBusinessDays(since, SLA_TARGETS.review.typical);
 }
 
 export function isReviewOverdue({ since, now }: { since: Date; now: Date }): boolean {
@@ -74,7 +74,7 @@ function figureOf(values: readonly number[], typical: number): SlaFigure {
   };
 }
 
-/** The smallest value that so large a share of all is not above. */
+/** The smallest value that is not exceeded by this share of all values. */
 function percentileOf(sorted: readonly number[], share: number): number | null {
   return sorted[Math.ceil(sorted.length * share) - 1] ?? null;
 }

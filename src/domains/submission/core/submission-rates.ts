@@ -1,21 +1,22 @@
-/** Submissions that came to a state in a stretch of time, by state; and why those that ended in failure did. */
+/** How many submissions entered each state in a period, and why those that failed did. */
 export interface SubmissionMoves {
   byState: Readonly<Record<string, number>>;
   /** Rejected by a person, at NEEDS_REVIEW or TIER3_REVIEW. */
   rejectedByPerson: number;
-  /** Given up by recovery: STUCK_EXHAUSTED or POISON. No verdicts. */
+  /** Given up by recovery (STUCK_EXHAUSTED or POISON), which is not a verdict. */
   givenUp: number;
 }
 
 export interface SubmissionRates {
-  /** Null: there was nothing to take a share of. */
+  /** Null: the whole is empty, so it has no shares. */
   autoApproveRate: number | null;
   needsReviewRate: number | null;
   rejectionRate: number | null;
   jobFailureRate: number | null;
 }
 
-/** Approval and review are shares of what scans and judge have decided, rejection and failure of what has ended. */
+/** Approval and review are shares of the submissions that scan and judge decided. Rejection and failure are shares of
+ *  those that ended. */
 export function submissionRates({ byState, rejectedByPerson, givenUp }: SubmissionMoves): SubmissionRates {
   const to = (state: string): number => byState[state] ?? 0;
   const rejected = to('REJECTED') + to('TIER1_FAILED') - givenUp;

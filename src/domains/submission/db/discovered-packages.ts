@@ -6,10 +6,10 @@ interface PackageVersion {
   version: string;
 }
 
-/** What could not be reached is tried again after this long. */
+/** A package that could not be reached is tried again after this time. */
 const AGAIN_AFTER = `interval '1 day'`;
 
-/** Those of the packages whose version was not looked at before. */
+/** The packages whose version was not examined before. */
 export async function listFresh<Package extends PackageVersion>(
   sql: Sql,
   packages: readonly Package[],
@@ -24,7 +24,8 @@ export async function listFresh<Package extends PackageVersion>(
   return packages.filter((each) => !known.has(keyOf(each)));
 }
 
-/** Says what came of a version. False: somebody else has said so before; what this transaction did besides must not be. */
+/** Stores the outcome of a version. False: another transaction stored one before, so this transaction must be rolled
+ *  back. */
 export async function settlePackage(
   transaction: Sql,
   { name, version }: PackageVersion,
@@ -39,7 +40,7 @@ export async function settlePackage(
   return rowCount === 1;
 }
 
-/** What came of it in the end, said by the transaction that has settled it. */
+/** Replaces the outcome with the final one, in the transaction that settled the package. */
 export async function storeOutcome(
   transaction: Sql,
   { name, version }: PackageVersion,
@@ -52,7 +53,7 @@ export async function storeOutcome(
   ]);
 }
 
-/** Names of the packages whose repository this is, the first few by name. */
+/** Names of the packages of this repository, in order, at most `limit`. */
 export async function listPackagesOf(sql: Sql, repoUrl: string, limit: number): Promise<string[]> {
   const { rows } = await sql.query<{ name: string }>(
     'SELECT DISTINCT name FROM discovered_packages WHERE repo_url = $1 ORDER BY name LIMIT $2',

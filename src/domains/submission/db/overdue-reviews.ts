@@ -1,10 +1,10 @@
 import type { Sql } from '../../../ports/sql.js';
-import { prepared } from '../../../db/postgres/client.js';
+import { queryPrepared } from '../../../db/postgres/client.js';
 
-/** A submission waits for a person here. */
+/** The states in which a submission waits for a person. */
 const IN_REVIEW = `state = ANY (ARRAY['NEEDS_REVIEW', 'TIER3_REVIEW']) AND ended_at IS NULL`;
 
-/** When a person was first asked for: an escalation does not begin anew. */
+/** When the submission first needed a person. An escalation does not start the time again. */
 const SINCE = `COALESCE((SELECT at FROM audit WHERE item_id = i.id AND visit = i.visit AND to_state = 'NEEDS_REVIEW'
   ORDER BY id LIMIT 1), i.entered_at)`;
 
@@ -13,11 +13,12 @@ export interface WaitingReview {
   owner: string;
   state: string;
   skillName: string;
-  /** When it first asked for a person. */
+  /** When the submission first needed a person. */
   since: Date;
 }
 
-/** Submissions that wait for a person and were made at least so long ago, the oldest first. Live rows are all that is read. */
+/** Submissions that wait for a person and were created at least `ageMs` ago, the oldest first. Only live rows are
+ *  read. */
 export async function listWaitingReviews(sql: Sql, ageMs: number, limit: number): Promise<WaitingReview[]> {
   const { rows } = await sql.query<WaitingReview>(
     `SELECT i.id, i.owner, i.state, s.skill_name AS "skillName", ${SINCE} AS since
@@ -31,15 +32,16 @@ export async function listWaitingReviews(sql: Sql, ageMs: number, limit: number)
   return rows;
 }
 
-/** Since when, and the time of the clock that it was written by: the difference is its age, whatever the time is here. */
+/** When a review began, and the present time of the same clock. Their difference is the age, whatever this machine's
+ *  clock says. */
 export interface ReviewStart {
   since: Date;
   now: Date;
 }
 
-/** Of these submissions, those that wait for a person. */
+/** The start of the review of each of these submissions that waits for a person. */
 export async function findReviewStarts(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, ReviewStart>> {
-  const rows = await prepared<ReviewStart & { id: string }>(
+  const rows = await queryPrepared<ReviewStart & { id: string }>(
     sql,
     `SELECT i.id, ${SINCE} AS since, now() AS now FROM items i WHERE i.id = ANY ($1::uuid[]) AND ${IN_REVIEW}`,
     [ids],

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Sql } from '../../../ports/sql.js';
 import { Parameters } from '../../../db/postgres/parameters.js';
 
-/** One version, as it was published. */
+/** One version of a skill, as it was published. */
 export interface PublishedVersion {
   number: number;
   version: string;
@@ -26,7 +26,7 @@ export interface RegisteredSkill extends Omit<PublishedVersion, 'publishedAt'> {
   facts: RegisteredFacts | null;
 }
 
-/** What others say of it, as JSON carries it. */
+/** Facts from GitHub and npm, with times as JSON strings. */
 export interface RegisteredFacts {
   stars: number | null;
   downloads: number | null;
@@ -43,29 +43,29 @@ const SKILL = `s.id, s.name, s.repo_url AS "repoUrl", s.skill_name AS "skillName
 
 const NEWEST = `JOIN LATERAL (SELECT * FROM skill_versions WHERE skill_id = s.id ORDER BY number DESC LIMIT 1) v ON true`;
 
-/** Where a page ended. */
-export type Place = { name: string } | { updatedAt: Date; id: string };
+/** Where a page of the registry ended. */
+export type SkillCursor = { name: string } | { updatedAt: Date; id: string };
 
 export type SkillOrder = 'name' | 'newest';
 
 export interface SkillPage {
-  /** A part of the name or the description, in any case. */
+  /** Part of the name or the description, without regard to case. */
   q?: string | undefined;
   sort: SkillOrder;
-  after: Place | null;
+  after: SkillCursor | null;
   limit: number;
 }
 
 export interface SkillList {
   skills: RegisteredSkill[];
-  /** Where to go on; null: that was all. */
-  next: Place | null;
+  /** Where the next page begins. Null: this is the last page. */
+  next: SkillCursor | null;
 }
 
-/** Skills that one request looks at: words are sought in each, with no index to lead to them. */
+/** The most skills that one request examines. A search reads each of them, because no index covers words. */
 const EXAMINED = 2_000;
 
-/** A page of the registry, the work bounded: it may be short, or empty, and yet have a next one. */
+/** One page of the registry. The work is bounded, so a page may be short or empty and still have a next page. */
 export async function listSkills(pool: pg.Pool, { q, sort, after, limit }: SkillPage): Promise<SkillList> {
   const p = new Parameters();
   const examine = q === undefined ? limit + 1 : EXAMINED;
@@ -73,7 +73,7 @@ export async function listSkills(pool: pg.Pool, { q, sort, after, limit }: Skill
   const { rows } = await pool.query<RegisteredSkill & { isMark: boolean }>(
     `WITH scanned AS MATERIALIZED (
        SELECT ${SKILL}, ${hit} AS hit, row_number() OVER (ORDER BY ${ORDER[sort]}) AS position
-       FROM (SELECT * FROM skills s ${behind(after, p)} ORDER BY ${ORDER[sort]} LIMIT ${p.add(examine)}) s ${NEWEST}
+       FROM (SELECT * FROM skills s ${afterCondition(after, p)} ORDER BY ${ORDER[sort]} LIMIT ${p.add(examine)}) s ${NEWEST}
      ), picked AS (SELECT * FROM scanned WHERE hit ORDER BY position LIMIT ${p.add(limit + 1)})
      SELECT *, false AS "isMark" FROM picked
      UNION ALL SELECT *, true FROM scanned WHERE position = ${p.add(examine)}
@@ -82,25 +82,25 @@ export async function listSkills(pool: pg.Pool, { q, sort, after, limit }: Skill
   );
   const fitting = rows.filter(({ isMark }) => !isMark);
   const skills = fitting.slice(0, limit);
-  // More of them fit, or there may be more behind the last one that was looked at.
+  // More skills fit than the page shows, or there may be more behind the last skill that was examined.
   const last = fitting.length > limit ? skills.at(-1) : rows.find(({ isMark }) => isMark);
-  return { skills, next: last ? placeOf(sort, last) : null };
+  return { skills, next: last ? cursorOf(sort, last) : null };
 }
 
 const ORDER = { name: 's.name', newest: 's.updated_at DESC, s.id DESC' } as const satisfies Record<SkillOrder, string>;
 
-function behind(after: Place | null, p: Parameters): string {
+function afterCondition(after: SkillCursor | null, p: Parameters): string {
   if (after === null) return '';
   if ('name' in after) return `WHERE s.name > ${p.add(after.name)}`;
   return `WHERE (s.updated_at, s.id) < (${p.add(after.updatedAt)}::timestamptz, ${p.add(after.id)}::uuid)`;
 }
 
-function placeOf(sort: SkillOrder, { name, updatedAt, id }: RegisteredSkill): Place {
+function cursorOf(sort: SkillOrder, { name, updatedAt, id }: RegisteredSkill): SkillCursor {
   return sort === 'name' ? { name } : { updatedAt, id };
 }
 
-/** In any case, as names are unique. */
-export async function findSkill(sql: Sql, name: string): Promise<RegisteredSkill | null> {
+/** Case is ignored, because names are unique without regard to case. */
+export async function findRegisteredSkill(sql: Sql, name: string): Promise<RegisteredSkill | null> {
   const { rows } = await sql.query<RegisteredSkill>(
     `SELECT ${SKILL} FROM skills s ${NEWEST} WHERE lower(s.name) = lower($1)`,
     [name],
@@ -108,7 +108,7 @@ export async function findSkill(sql: Sql, name: string): Promise<RegisteredSkill
   return rows[0] ?? null;
 }
 
-/** The newest first, those below a number. */
+/** Versions with a number below `below`, the newest first. */
 export async function listVersions(
   sql: Sql,
   skillId: string,

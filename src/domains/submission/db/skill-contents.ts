@@ -1,9 +1,10 @@
 import type { Skill, SkillFile } from '../ports/skill.js';
 import type { Sql } from '../../../ports/sql.js';
-import { prepared } from '../../../db/postgres/client.js';
+import { queryPrepared } from '../../../db/postgres/client.js';
 
-/** Keeps what was fetched for a submission; the same content is kept once, and its row is locked, so that it is not deleted for its
- *  age meanwhile. What was found in other content is forgotten: it would count for this one. */
+/** Stores the content that was fetched for a submission. The same content is stored once, and its row is locked, so
+ *  that retention does not delete it meanwhile. Scan and judgement of other content are cleared, because they would
+ *  count for this content. */
 export async function keepContent(transaction: Sql, submissionId: string, skill: Skill): Promise<void> {
   const { contentHash, commit, files } = skill;
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
@@ -35,9 +36,9 @@ async function insertFiles(transaction: Sql, contentHash: string, files: readonl
   );
 }
 
-/** Sorted by path, as it was fetched. Null: not there (any more). */
+/** The files of a content, sorted by path as they were fetched. Null: the content was never stored, or was deleted. */
 export async function findFiles(sql: Sql, contentHash: string): Promise<SkillFile[] | null> {
-  const rows = await prepared<SkillFile>(
+  const rows = await queryPrepared<SkillFile>(
     sql,
     'SELECT path, bytes, is_executable AS "isExecutable" FROM skill_files WHERE content_hash = $1 ORDER BY path COLLATE "C"',
     [contentHash],

@@ -12,7 +12,7 @@ export interface AskedSkill {
   repoUrl: string;
 }
 
-/** Those that were asked about longest ago, and not since `before`. */
+/** Skills whose facts were last asked for before `before`, the longest ago first. */
 export async function listToEnrich(sql: Sql, before: string, limit: number): Promise<AskedSkill[]> {
   const { rows } = await sql.query<AskedSkill>(
     `SELECT s.id, s.repo_url AS "repoUrl" FROM skills s LEFT JOIN skill_facts f ON f.skill_id = s.id
@@ -33,7 +33,7 @@ export async function storeFacts(sql: Sql, skillId: string, facts: SkillFacts): 
   );
 }
 
-/** What was known before stays, with its age. */
+/** Keeps the facts that were known before, with their age. */
 export async function storeFailure(sql: Sql, skillId: string, error: string): Promise<void> {
   await sql.query(
     `INSERT INTO skill_facts (skill_id, error) SELECT id, $2 FROM skills WHERE id = $1

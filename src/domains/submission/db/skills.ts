@@ -5,7 +5,7 @@ import type { Sql } from '../../../ports/sql.js';
 import type { JsonObject } from '../../../ports/stage.js';
 import { findFiles } from './skill-contents.js';
 
-/** How a version came to be published. */
+/** The way in which a version came to be published. */
 export type Certification =
   { tier: 'vendor'; method: 'vendor' } | { tier: 'tier2'; method: 'automatic' } | { tier: 'tier3'; method: 'review' };
 
@@ -17,10 +17,11 @@ interface Submitted {
   score: number | null;
 }
 
-/** Makes a submission's content the newest version of its skill, in the transaction that ends the submission. What has changed is
- *  found out while its locks are held: of two contents of the largest size that is fetched, in some thirty shapes made to be slow,
- *  that took less than half a second on two busy cores, and a session may idle for three times as long. The same content again is
- *  no new version. Returns what the audit entry says of it. */
+/** Makes a submission's content the newest version of its skill, in the transaction that ends the submission. The
+ *  contents are compared while the transaction holds its locks. For two contents of the largest size that is fetched,
+ *  in some thirty shapes made to be slow, the comparison took less than half a second on two busy cores, and a session
+ *  may idle for three times as long. Content that was published before makes no new version. Returns the metadata of
+ *  the audit entry. */
 export async function publishSkill(
   transaction: Sql,
   submissionId: string,
@@ -28,9 +29,9 @@ export async function publishSkill(
 ): Promise<JsonObject> {
   const submitted = await findSubmitted(transaction, submissionId);
   const skillId = await lockSkill(transaction, submitted);
-  const latest = await latestVersion(transaction, skillId);
-  const content = await versioned(transaction, submitted.contentHash);
-  const previous = latest && { ...(await versioned(transaction, latest.contentHash)), version: latest.version };
+  const latest = await findLatestVersion(transaction, skillId);
+  const content = await readVersioned(transaction, submitted.contentHash);
+  const previous = latest && { ...(await readVersioned(transaction, latest.contentHash)), version: latest.version };
   const next = nextVersion(previous, content);
   if (next.change === 'none') return { version: next.version, skillId, unchanged: true };
   await transaction.query(
@@ -38,14 +39,22 @@ export async function publishSkill(
      INSERT INTO skill_versions (skill_id, number, version, content_hash, commit, description, tier, method, score, submission_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
-      ...[skillId, (latest?.number ?? 0) + 1, next.version, submitted.contentHash, submitted.commit],
-      ...[descriptionOf(content), certification.tier, certification.method, submitted.score, submissionId],
+      skillId,
+      (latest?.number ?? 0) + 1,
+      next.version,
+      submitted.contentHash,
+      submitted.commit,
+      descriptionOf(content),
+      certification.tier,
+      certification.method,
+      submitted.score,
+      submissionId,
     ],
   );
   return { version: next.version, skillId, ...(next.reasons.length > 0 && { because: [...next.reasons] }) };
 }
 
-/** With `.git` and without, it is one repository. */
+/** A final `.git` is cut off, because the repository is the same with and without it. */
 async function findSubmitted(transaction: Sql, id: string): Promise<Submitted> {
   const { rows } = await transaction.query<Submitted>(
     `SELECT regexp_replace(repo_url, '\\.git$', '') AS "repoUrl", skill_name AS "skillName", commit,
@@ -58,8 +67,9 @@ async function findSubmitted(transaction: Sql, id: string): Promise<Submitted> {
   return submitted;
 }
 
-/** Whoever publishes the same skill waits here, so that versions follow one another. Names are compared without regard to case, as
- *  they are when one is submitted: two spellings are never on their way at once. */
+/** Locks the skill's row, so that another transaction that publishes the same skill waits and versions follow one
+ *  another. Names are compared without regard to case. Submitting compares them in the same way, so two spellings are
+ *  never in progress at once. */
 async function lockSkill(transaction: Sql, { repoUrl, skillName }: Submitted): Promise<string> {
   for (const name of namesFor(repoUrl, skillName)) {
     await transaction.query(
@@ -76,7 +86,8 @@ async function lockSkill(transaction: Sql, { repoUrl, skillName }: Submitted): P
   throw new Error(`no name is left for ${skillName} of ${repoUrl}`);
 }
 
-/** Its own name, unless another repository has it; then with its owner, and in the end with something that nobody has. */
+/** Names to try in order: the skill's own name, the name with its owner if another repository has the first, and a
+ *  unique name. */
 function namesFor(repoUrl: string, skillName: string): string[] {
   const owner = /([^/:]+)\/[^/]+\/?$/.exec(repoUrl)?.[1]?.toLowerCase() ?? 'local';
   return [skillName, `${skillName}-${owner}`, `${skillName}-${uuidv7()}`];
@@ -88,7 +99,7 @@ interface Latest {
   contentHash: string;
 }
 
-async function latestVersion(transaction: Sql, skillId: string): Promise<Latest | null> {
+async function findLatestVersion(transaction: Sql, skillId: string): Promise<Latest | null> {
   const { rows } = await transaction.query<Latest>(
     `SELECT number, version, content_hash AS "contentHash" FROM skill_versions
      WHERE skill_id = $1 ORDER BY number DESC LIMIT 1`,
@@ -97,7 +108,7 @@ async function latestVersion(transaction: Sql, skillId: string): Promise<Latest 
   return rows[0] ?? null;
 }
 
-async function versioned(transaction: Sql, contentHash: string): Promise<VersionedSkill> {
+async function readVersioned(transaction: Sql, contentHash: string): Promise<VersionedSkill> {
   const files = (await findFiles(transaction, contentHash)) ?? [];
   const text = new TextDecoder();
   return {

@@ -1,9 +1,9 @@
 import type { Sql } from '../../../ports/sql.js';
 
-/** A server that asks for more than this is asked again all the same. */
+/** The longest wait. A server that asks for more is asked again after this time. */
 const MAX_WAIT_MS = 86_400_000;
 
-/** Until when a server wants to be left alone; null: it may be asked. */
+/** Until when a server must not be asked. Null: it may be asked now. */
 export async function findWait(sql: Sql, source: string): Promise<Date | null> {
   const { rows } = await sql.query<{ until: Date }>(
     'SELECT until FROM source_waits WHERE source = $1 AND until > now()',

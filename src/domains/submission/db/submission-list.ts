@@ -32,20 +32,22 @@ export interface SubmissionScan {
 
 export interface SubmissionBounds {
   sort: 'newest' | 'oldest';
-  /** The id behind which it goes on; null: from the beginning. */
+  /** The last id of the page before. Null: this is the first page. */
   behind: string | null;
-  /** Rows that are looked at, at most, and rows that are returned. */
+  /** The most rows that are examined. */
   examine: number;
+  /** The most rows that are returned. */
   take: number;
 }
 
-/** Whether every row that an index leads to fits, so that no more need be looked at than are wanted. */
+/** Whether every row that the index gives fits the filter, so that no more rows than wanted need be examined. */
 export function isExactSubmissionFilter({ owner, q }: SubmissionFilter): boolean {
   return owner === undefined && q === undefined;
 }
 
-/** As of items: an index leads to the rows that are looked at, in their order; the rest of the filter is held against no more
- *  than `examine` of them. Each submission is read by its key: joined, some thousand rows would make the planner read all. */
+/** Works like the list of items: an index gives the rows in order, and the rest of the filter is applied to at most
+ *  `examine` of them. Each submission is read by its key, because with a join of some thousand rows the planner would
+ *  read the whole table. */
 export async function scanSubmissions(
   sql: Sql,
   { q, ...filter }: SubmissionFilter,
@@ -83,7 +85,7 @@ const COLUMNS = `'id', i.id, 'owner', i.owner, 'state', i.state, 'skillName', s.
   'isVendor', s.is_vendor, 'score', s.tier2 -> 'score', 'priority', i.priority, 'createdAt', i.created_at,
   'enteredAt', i.entered_at, 'endedAt', i.ended_at, 'endReason', i.end_reason`;
 
-/** As JSON carries it. */
+/** A submission with times as JSON strings. */
 type Row = {
   [Column in keyof ListedSubmission]: ListedSubmission[Column] extends Date ? string : ListedSubmission[Column];
 };

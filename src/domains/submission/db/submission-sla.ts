@@ -3,10 +3,10 @@ import type { Sql } from '../../../ports/sql.js';
 
 export type SubmissionSla = Record<SlaName, SlaFigure>;
 
-/** The latest that were submitted and have ended: enough that one in twenty is a hundred. */
+/** The latest submissions that have ended. A twentieth of so many is still a hundred. */
 const SAMPLE = 2_000;
 
-/** Older ones say little about the service of today. */
+/** Older submissions say little about the service of today. */
 const SAMPLE_AGE = `interval '30 days'`;
 
 interface Sampled {

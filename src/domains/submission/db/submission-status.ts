@@ -6,12 +6,12 @@ import type { Judgement } from '../ports/judge.js';
 import type { ScanResult } from '../ports/skill-scanner.js';
 import type { Sql } from '../../../ports/sql.js';
 
-/** Where a submission is, as its owner may know it. */
+/** The state of a submission, with the facts that its owner may know. */
 export interface SubmissionStatus extends Standing {
   id: string;
   skillName: string;
   createdAt: Date;
-  /** When it came into its state. */
+  /** When the submission entered its state. */
   movedAt: Date;
 }
 
@@ -25,7 +25,7 @@ interface Row extends Omit<SubmissionStatus, 'end' | 'published'> {
   tier2: Judgement | null;
 }
 
-/** Null: there is no such submission. */
+/** Null: the submission does not exist. */
 export async function findStatus(sql: Sql, id: string): Promise<SubmissionStatus | null> {
   const { rows } = await sql.query<Row>(
     `SELECT i.id, s.skill_name AS "skillName", i.state, i.ended_at IS NOT NULL AS "isEnded",
@@ -46,9 +46,11 @@ export async function findStatus(sql: Sql, id: string): Promise<SubmissionStatus
 function statusOf({ trigger, said, version, name, error, tier1, tier2, ...row }: Row): SubmissionStatus {
   return {
     ...row,
-    // What an older version kept may not be what this one tells.
+    // An older version may have stored findings and judgements of another shape.
     end: {
-      ...{ trigger, said, error },
+      trigger,
+      said,
+      error,
       findings: (tier1?.findings ?? []).filter(isWholeFinding),
       judgement: isWholeJudgement(tier2) ? tier2 : null,
     },

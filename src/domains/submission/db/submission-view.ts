@@ -1,8 +1,8 @@
 import type { Sql } from '../../../ports/sql.js';
-import { prepared } from '../../../db/postgres/client.js';
+import { queryPrepared } from '../../../db/postgres/client.js';
 import type { StoredAddress, SubmissionRow } from './submissions.js';
 
-/** The little that a submitter is answered. */
+/** The fields of a submission that the answer to its submitter needs. */
 export interface SubmissionHead extends StoredAddress {
   id: string;
   owner: string;
@@ -15,7 +15,7 @@ const HEAD = `SELECT i.id, i.owner, i.state, s.skill_path AS "skillPath", s.ref,
   FROM submissions s JOIN items i ON i.id = s.id`;
 
 export async function findSubmissionHead(sql: Sql, id: string): Promise<SubmissionHead> {
-  const [head] = await prepared<SubmissionHead>(sql, `${HEAD} WHERE s.id = $1`, [id]);
+  const [head] = await queryPrepared<SubmissionHead>(sql, `${HEAD} WHERE s.id = $1`, [id]);
   if (!head) throw new Error(`there is no submission ${id}`);
   return head;
 }
@@ -27,9 +27,9 @@ export interface Fetched {
   commit: string;
 }
 
-/** The submission by which the skill was published from just this commit. */
+/** The submission that published this skill from exactly this commit. */
 export async function findVerified(sql: Sql, { repoUrl, skillName, skillPath, commit }: Fetched) {
-  const [head] = await prepared<SubmissionHead>(
+  const [head] = await queryPrepared<SubmissionHead>(
     sql,
     `${HEAD} WHERE s.repo_url = $1 AND lower(s.skill_name) = lower($2) AND s.skill_path IS NOT DISTINCT FROM $3
        AND s.commit = $4 AND i.state = 'PUBLISHED' ORDER BY s.id DESC LIMIT 1`,
@@ -43,9 +43,9 @@ export interface SubmissionRecord extends Omit<SubmissionRow, keyof StoredAddres
   published: { skillId: string; name: string; version: string } | null;
 }
 
-/** What is known of a submission besides its item. */
+/** The facts of a submission that its item does not hold. */
 export async function findSubmissionRecord(sql: Sql, id: string): Promise<SubmissionRecord | null> {
-  const [record] = await prepared<SubmissionRecord>(
+  const [record] = await queryPrepared<SubmissionRecord>(
     sql,
     `SELECT s.repo_url AS "repoUrl", s.skill_name AS "skillName", s.skill_path AS "skillPath", s.ref, s.commit,
        s.content_hash AS "contentHash", s.tier1, s.tier2, s.is_vendor AS "isVendor",

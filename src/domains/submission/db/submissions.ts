@@ -3,17 +3,17 @@ import type { SkillAddress } from '../ports/skill.js';
 import type { ScanResult } from '../ports/skill-scanner.js';
 import type { Sql, Statement } from '../../../ports/sql.js';
 import type { Save } from '../../../ports/stage.js';
-import { prepared } from '../../../db/postgres/client.js';
+import { queryPrepared } from '../../../db/postgres/client.js';
 import { storableJson } from '../../../db/postgres/parameters.js';
 
-/** What was submitted. */
+/** A submission as it was made. */
 export interface NewSubmission extends SkillAddress {
   email?: string | undefined;
-  /** As the settings say now; the first stage decides. */
+  /** Whether the settings name the owner as a vendor now. The first stage decides it again. */
   isVendor?: boolean;
 }
 
-/** What its stages work with. */
+/** The facts of a submission that its stages work with. */
 export interface SubmissionRow extends SkillAddress {
   commit: string | null;
   contentHash: string | null;
@@ -21,7 +21,7 @@ export interface SubmissionRow extends SkillAddress {
   tier2: Judgement | null;
 }
 
-/** What a row holds where an address has nothing. */
+/** The optional fields of an address, as a row stores them. */
 export interface StoredAddress {
   skillPath: string | null;
   ref: string | null;
@@ -38,7 +38,7 @@ export function submissionRow(submission: NewSubmission): Statement {
 }
 
 export async function findSubmission(sql: Sql, id: string): Promise<SubmissionRow> {
-  const [found] = await prepared<SubmissionRow & StoredAddress>(
+  const [found] = await queryPrepared<SubmissionRow & StoredAddress>(
     sql,
     `SELECT repo_url AS "repoUrl", skill_name AS "skillName", skill_path AS "skillPath", ref, commit,
        content_hash AS "contentHash", tier1, tier2
@@ -63,7 +63,7 @@ export function saveScan(result: ScanResult): Statement {
   };
 }
 
-/** The judgement is kept for whoever submits the same content while `key` is the same. */
+/** Also caches the judgement for other submissions of the same content, as long as `key` is the same. */
 export function saveJudgement(id: string, key: string, judgement: Judgement): Save {
   return async (transaction) => {
     const { rows } = await transaction.query<{ contentHash: string | null }>(
@@ -80,10 +80,19 @@ export function saveJudgement(id: string, key: string, judgement: Judgement): Sa
 }
 
 export async function findJudgement(sql: Sql, contentHash: string, key: string): Promise<Judgement | null> {
-  const [found] = await prepared<{ judgement: Judgement }>(
+  const [found] = await queryPrepared<{ judgement: Judgement }>(
     sql,
     'SELECT judgement FROM judgements WHERE content_hash = $1 AND judge = $2',
     [contentHash, key],
   );
   return found?.judgement ?? null;
+}
+
+/** The names of the skills, by the id of their submission. */
+export async function findSkillNames(sql: Sql, ids: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await sql.query<{ id: string; skillName: string }>(
+    'SELECT id, skill_name AS "skillName" FROM submissions WHERE id = ANY ($1)',
+    [ids],
+  );
+  return new Map(rows.map(({ id, skillName }) => [id, skillName]));
 }

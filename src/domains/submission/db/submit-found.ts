@@ -1,16 +1,16 @@
 import type { FoundSkill } from '../core/address/discovery.js';
 import { isAppError } from '../../../core/errors.js';
 import type { Pipeline } from '../../../core/pipeline.js';
-import { type AddressRules, canonicalUrl, checkedAddress, skillKey, vendorIn } from '../core/address/skill-address.js';
+import { type AddressRules, canonicalUrl, checkAddress, skillKey, vendorIn } from '../core/address/skill-address.js';
 import type { Sql } from '../../../ports/sql.js';
 import { createItem } from '../../../db/spine/items.js';
 import { submissionRow } from './submissions.js';
 import { SYSTEM } from '../../../db/spine/transition.js';
 
-/** Whom discovered skills belong to. */
+/** The owner of all discovered skills. */
 const OWNER = 'discovery';
 
-/** Below everything that somebody waits for. */
+/** Below the priority of every submission that a person waits for. */
 const PRIORITY = -10;
 
 export interface FoundRules {
@@ -18,12 +18,12 @@ export interface FoundRules {
   vendors: readonly string[];
 }
 
-/** Submits what discovery has found; the dispatcher starts it when nothing more important waits. Refused: its address is not one
- *  that is taken. */
+/** Submits the skills that discovery finds. The dispatcher starts them when nothing more important waits. refused: the
+ *  address breaks the rules. known: the skill is submitted already. */
 export function submitFound(pipeline: Pipeline | undefined, { address, vendors }: FoundRules) {
   if (!pipeline) throw new Error('there is no pipeline submission');
   return async (transaction: Sql, skill: FoundSkill, from: { package: string; version: string }) => {
-    const checked = orNull(() => checkedAddress(skill, address));
+    const checked = parseOrNull(() => checkAddress(skill, address));
     if (!checked) return 'refused' as const;
     const repoUrl = canonicalUrl(checked.repository);
     const isVendor = vendorIn(repoUrl, { ...address, vendors }) !== null;
@@ -41,7 +41,7 @@ export function submitFound(pipeline: Pipeline | undefined, { address, vendors }
   };
 }
 
-function orNull<T>(check: () => T): T | null {
+function parseOrNull<T>(check: () => T): T | null {
   try {
     return check();
   } catch (error) {

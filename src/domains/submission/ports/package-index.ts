@@ -1,21 +1,21 @@
-/** One version of a package, the newest. */
+/** The newest version of a package. */
 export interface FoundPackage {
   name: string;
   version: string;
-  /** As its maker wrote it; null: nothing was written. */
+  /** The repository as the package's author wrote it. Null: the package names none. */
   repository: string | null;
 }
 
 export interface PackagePage {
   packages: readonly FoundPackage[];
-  /** Where the next page begins; null: this is the last. */
+  /** Where the next page begins. Null: this is the last page. */
   next: number | null;
 }
 
-/** A registry of packages. Every call may fail with AppError `source_unavailable`; `facts.retryAfterMs` is when the server asked
- *  to be asked again. Ends soon after `signal` is aborted. */
+/** A registry of packages. Every call may fail with AppError `source_unavailable`; `facts.retryAfterMs` is the wait
+ *  that the server asked for. A call ends soon after `signal` is aborted. */
 export interface PackageIndex {
   search(keyword: string, from: number, signal: AbortSignal): Promise<PackagePage>;
-  /** Of the last month; null: it does not know the package. */
+  /** Downloads in the last month. Null: the registry does not know the package. */
   downloadsOf(name: string, signal: AbortSignal): Promise<number | null>;
 }

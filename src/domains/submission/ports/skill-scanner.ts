@@ -1,35 +1,34 @@
+import type { Severity } from '../core/verdict/scan-verdict.js';
 import type { SkillFile } from './skill.js';
 
-export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info'] as const;
-export type Severity = (typeof SEVERITIES)[number];
-
-/** One thing that was found, told so that its owner can find and mend it. */
-export interface Finding {
-  /** Of the rule: stable, for people and statistics. */
+/** One match of a scan rule, with the facts that the skill's owner needs to mend it. */
+export interface ScanFinding {
+  /** The rule's id. It never changes, because people and statistics refer to it. */
   id: string;
   name: string;
   severity: Severity;
   category: string;
   file: string;
-  /** From 1; null where the finding is of the whole file or folder. */
+  /** From 1. Null: the finding is about the whole file or folder. */
   line: number | null;
-  /** What matched, secrets masked, cut to a sensible length. */
+  /** The text that matched, cut, with secrets masked. */
   match: string;
-  /** The line it stands in, secrets masked, cut. */
+  /** The line that holds the match, cut, with secrets masked. */
   context: string;
-  /** What the owner can do about it. */
+  /** The owner's next action. */
   remedy: string;
 }
 
 export interface ScanResult {
-  /** PASS: no critical, no high, structure valid. */
+  /** pass: no critical and no high finding, and a valid structure. */
   verdict: 'pass' | 'fail';
-  findings: readonly Finding[];
+  findings: readonly ScanFinding[];
   durationMs: number;
 }
 
-/** Deterministic: the same files give the same findings. What can't be read, is too large or takes too long never passes. */
+/** Deterministic: the same files give the same findings. A skill that can't be read, is too large or takes too long
+ *  never passes. */
 export interface SkillScanner {
-  /** `onTurn` hears how many scans come before this one, whenever that changes; 0: its own has begun. */
+  /** `onTurn` is called with the number of scans ahead whenever that number changes. 0: this scan has begun. */
   scan(files: readonly SkillFile[], signal: AbortSignal, onTurn?: (ahead: number) => void): Promise<ScanResult>;
 }

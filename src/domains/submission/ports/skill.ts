@@ -1,11 +1,12 @@
-/** Where a skill is to be had. */
+/** Where a skill can be fetched. */
 export interface SkillAddress {
-  /** As accepted by the API: https and an allowed host (or a local folder, where the settings allow that). */
+  /** As the API accepts it: https and an allowed host, or a local folder where the settings allow it. */
   repoUrl: string;
   skillName: string;
-  /** Folder of the skill inside the repository; without it, found by the skill's name. */
+  /** The skill's folder inside the repository. Without it, the folder is found by the skill's name. */
   skillPath?: string | undefined;
-  /** Branch or tag, never a commit: a host serves those of every fork. Without it, the repository's own branch. */
+  /** A branch or a tag. Never a commit, because a host serves the commits of every fork. Without it, the repository's
+   *  default branch. */
   ref?: string | undefined;
 }
 
@@ -16,17 +17,17 @@ export interface SkillFile {
   isExecutable: boolean;
 }
 
-/** What was fetched: all that scans, judges and the registry see of a skill. */
+/** A fetched skill: all that the scan, the judge and the registry see of it. */
 export interface Skill {
   /** Sorted by path. */
   files: readonly SkillFile[];
-  /** SHA-256 over the normalised files: the same content has the same hash, wherever it was fetched from. */
+  /** SHA-256 over the normalised files. The same content has the same hash, wherever it was fetched from. */
   contentHash: string;
   commit: string;
 }
 
-/** A refusal (a bad address, a symlink, too large, not found) is an `AppError` of kind `invalid` with a sentence for the owner; a
- *  server that is away or trickles is another error, and worth another try. */
+/** A refusal (a bad address, a symlink, too large, not found) is an `AppError` of kind `invalid` with a sentence for
+ *  the owner. A server that is away or very slow is another error, and another try can help. */
 export interface SkillSource {
   fetch(address: SkillAddress, signal: AbortSignal): Promise<Skill>;
 }

@@ -4,7 +4,7 @@ import { type Check, type Finding, messageOf, ok, warning } from '../../../start
 
 export const submissionChecks: readonly Check[] = [{ name: 'git', run: checkGit }];
 
-/** Of this machine: a worker elsewhere has its own. */
+/** The git of this machine. A worker on another machine has its own. */
 async function checkGit(): Promise<Finding> {
   try {
     return ok(`Workers on this machine fetch skills with ${await gitVersion(USUAL_PATH, tmpdir())}.`);

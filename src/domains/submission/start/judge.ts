@@ -1,19 +1,12 @@
+import { loadModel } from '../../../adapters/load-model.js';
+import { createModelJudge } from '../adapters/judge/judge-model.js';
 import { createRulesJudge } from '../adapters/judge/judge-rules.js';
-import type { Config } from '../../../config.js';
 import type { Judge } from '../ports/judge.js';
+import type { SubmissionSettings } from '../settings.js';
 
-/** The judge that is configured; a model's SDK is loaded only where there is a model. */
-export async function judgeOf({ judge }: Pick<Config, 'judge'>): Promise<Judge> {
-  switch (judge?.provider) {
-    case undefined:
-      return createRulesJudge();
-    case 'anthropic': {
-      const { createAnthropicJudge } = await import('../../../adapters/judge-anthropic.js');
-      return createAnthropicJudge(judge);
-    }
-    case 'openai-compatible': {
-      const { createOpenAICompatibleJudge } = await import('../../../adapters/model-openai-compatible.js');
-      return createOpenAICompatibleJudge(judge);
-    }
-  }
+/** The configured judge: a model, or the built-in rules where no model is configured. */
+export async function createConfiguredJudge(judge: SubmissionSettings['judge']): Promise<Judge> {
+  if (judge === null) return createRulesJudge();
+  const model = await loadModel(judge, { role: 'judge', content: 'skill', variables: 'JUDGE' });
+  return createModelJudge(model, judge.timeoutMs);
 }

@@ -8,11 +8,14 @@ import { publishSkill } from '../db/skills.js';
 import { findJudgement, findSubmission } from '../db/submissions.js';
 import type { Stages } from '../../../ports/stage.js';
 import type { submission } from '../table.js';
-import { judgeOf } from './judge.js';
-import type { StageParts } from '../../../start/stages.js';
+import { createConfiguredJudge } from './judge.js';
+import type { Sql } from '../../../ports/sql.js';
+import type { SubmissionSettings } from '../settings.js';
 
-export async function submissionStagesOf({ reads, config }: StageParts): Promise<Stages<typeof submission>> {
-  const { address, vendors, fetchTimeoutMs, temporaryFolder } = config.submission;
+export async function submissionStagesOf(
+  reads: Sql,
+  { address, vendors, fetchTimeoutMs, temporaryFolder, judge }: SubmissionSettings,
+): Promise<Stages<typeof submission>> {
   await mkdir(temporaryFolder, { recursive: true });
   return submissionStages({
     find: (id) => findSubmission(reads, id),
@@ -23,6 +26,6 @@ export async function submissionStagesOf({ reads, config }: StageParts): Promise
     vendorOf: (repoUrl) => vendorIn(repoUrl, { ...address, vendors }),
     source: createGitSkillSource({ ...address, temporaryFolder, timeoutMs: fetchTimeoutMs }),
     scanner: createSkillScanner(),
-    judge: await judgeOf(config),
+    judge: await createConfiguredJudge(judge),
   });
 }

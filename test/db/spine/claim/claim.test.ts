@@ -61,9 +61,9 @@ describe('a claim is answered run', () => {
 
     const taken = await claimTask(spine.pool, straight, next);
 
-    expect(taken).toMatchObject({ answer: 'run', claimed: { fence: 3, attempt: 1 } });
+    expect(taken).toMatchObject({ is: 'run', claimed: { fence: 3, attempt: 1 } });
     expect(await claimTask(spine.pool, straight, next)).toEqual(taken);
-    expect(await hand.finish(unanswered)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(unanswered)).toBe('superseded');
     const { itemId } = next;
     const { rows } = await spine.pool.query('SELECT worker, token, scheduled_at FROM tasks WHERE item_id = $1', [
       itemId,
@@ -71,7 +71,7 @@ describe('a claim is answered run', () => {
     expect(rows).toEqual([{ worker: 'worker-b', token: next.token, scheduled_at: next.scheduledAt }]);
     expect(await taskOf(spine.pool, itemId, 'read')).toMatchObject({ status: 'running', crashes: 0 });
     expect(await attemptsOf(spine.pool, itemId)).toEqual([]);
-    // The death of the worker that has it now does count, for whoever asks under an id of its own.
+    // The death of the worker that holds the task now does count, for a claim under another id.
     expect(await hand.claimed(itemId, { worker: 'worker-c' })).toMatchObject({ fence: 5, attempt: 2 });
     expect(await attemptsOf(spine.pool, itemId)).toEqual(['read crash']);
   });
@@ -88,7 +88,7 @@ describe('a claim is answered run', () => {
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'running', crashes: 1, soleCrashes: 0 });
     expect(await attemptsOf(spine.pool, id)).toEqual(['read crash']);
     expect(await beatTask(spine.pool, lost, null)).toBe(false);
-    expect(await hand.finish(lost)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(lost)).toBe('superseded');
   });
 
   it('and moves an item out of the state that rests until it is claimed', async () => {
@@ -103,7 +103,7 @@ describe('a claim is answered run', () => {
       to: 'converting',
       trigger: 'convert-claimed',
     });
-    expect(await hand.finish(await hand.claimed(id))).toMatchObject({ step: { do: 'stage', stage: 'store' } });
+    expect(await hand.finish(await hand.claimed(id))).toMatchObject({ do: 'stage', stage: 'store' });
   });
 });
 
@@ -115,7 +115,7 @@ describe('a claim is answered done', () => {
 
     const answer = await hand.claim(id, { state: 'READING', stage: 'read' });
 
-    expect(answer).toMatchObject({ answer: 'done', step: { do: 'stage', state: 'CHECKING', stage: 'check' } });
+    expect(answer).toMatchObject({ is: 'done', step: { do: 'stage', state: 'CHECKING', stage: 'check' } });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ fence: 1, attempt: 1 });
   });
 
@@ -125,7 +125,7 @@ describe('a claim is answered done', () => {
     await hand.walk(id, 'extract');
 
     expect(await hand.claim(id, { stage: 'extract' })).toMatchObject({
-      answer: 'done',
+      is: 'done',
       step: { do: 'stage', stage: 'enrich' },
     });
   });
@@ -136,7 +136,7 @@ describe('a claim is answered done', () => {
     await hand.walk(id, 'extract');
     await hand.commit(await hand.claimed(id, { stage: 'enrich' }), { is: 'spent', error: FAILURE });
 
-    expect(await hand.claim(id, { stage: 'enrich' })).toMatchObject({ answer: 'done', step: { stage: 'judge' } });
+    expect(await hand.claim(id, { stage: 'enrich' })).toMatchObject({ is: 'done', step: { stage: 'judge' } });
   });
 
   it('when the row awaits a decision', async () => {
@@ -145,7 +145,7 @@ describe('a claim is answered done', () => {
     await hand.walk(id, 'judge:concerns');
 
     expect(await hand.claim(id, { state: 'JUDGING', stage: 'judge' })).toEqual({
-      answer: 'done',
+      is: 'done',
       step: { do: 'wait', state: 'NEEDS_REVIEW', forMs: null, reason: 'awaiting_decision' },
     });
   });
@@ -155,11 +155,11 @@ describe('a claim is answered done', () => {
     const id = await hand.make();
 
     expect(await hand.claim(id, { stage: 'forgotten' })).toMatchObject({
-      answer: 'done',
+      is: 'done',
       step: { do: 'stage', stage: 'read' },
     });
     expect(await hand.claim(id, { stage: 'check' })).toMatchObject({
-      answer: 'done',
+      is: 'done',
       step: { do: 'stage', stage: 'read' },
     });
   });
@@ -169,7 +169,7 @@ describe('a claim is answered done', () => {
     const id = await hand.make();
 
     expect(await hand.claim(id, { state: 'FORGOTTEN', stage: 'read' })).toMatchObject({
-      answer: 'done',
+      is: 'done',
       step: { do: 'stage', state: 'READING', stage: 'read' },
     });
   });
@@ -180,7 +180,7 @@ describe('a claim is answered done', () => {
     await hand.walk(id, 'extract');
 
     expect(await hand.claim(id, { stage: 'judge' })).toMatchObject({
-      answer: 'done',
+      is: 'done',
       step: { do: 'stage', stage: 'enrich' },
     });
   });
@@ -193,7 +193,7 @@ describe('a claim is answered superseded', () => {
     const attempt = await hand.attempt(id);
     await cancelItem(spine.pool, find, { itemId: id, actor: ROOT });
 
-    expect(await claimTask(spine.pool, straight, attempt)).toEqual({ answer: 'superseded' });
+    expect(await claimTask(spine.pool, straight, attempt)).toEqual({ is: 'superseded' });
   });
 
   it.each(['rescue', 'retry'] as const)('when a %s has begun a later run', async (how) => {
@@ -203,7 +203,7 @@ describe('a claim is answered superseded', () => {
     if (how === 'rescue') await rescueItem(spine.pool, find, { itemId: id, actor: ROOT });
     else await retryItem(spine.pool, find, { itemId: id, actor: ROOT, from: 'READING' });
 
-    expect(await claimTask(spine.pool, straight, attempt)).toEqual({ answer: 'superseded' });
+    expect(await claimTask(spine.pool, straight, attempt)).toEqual({ is: 'superseded' });
     expect(await itemOf(spine.pool, id)).toMatchObject({ started: false });
   });
 
@@ -212,7 +212,7 @@ describe('a claim is answered superseded', () => {
     const attempt = await hand.attempt(await hand.make());
 
     expect(await claimTask(spine.pool, straight, { ...attempt, itemId: randomUUID() })).toEqual({
-      answer: 'superseded',
+      is: 'superseded',
     });
   });
 });
@@ -225,7 +225,7 @@ describe('a claim is answered hold', () => {
 
     const answer = await hand.claim(id);
 
-    expect(answer).toMatchObject({ answer: 'hold', reason: 'paused' });
+    expect(answer).toMatchObject({ is: 'hold', reason: 'paused' });
     expectAnHour(answer);
     expect(await itemOf(spine.pool, id)).toMatchObject({ started: true, wakeAfter: null });
     expect(await attemptsOf(spine.pool, id)).toEqual([]);
@@ -236,7 +236,7 @@ describe('a claim is answered hold', () => {
     const id = await hand.make();
     await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: 'infinity' });
 
-    expect(await hand.claim(id)).toEqual({ answer: 'hold', reason: 'paused', forMs: FOR_EVER_MS });
+    expect(await hand.claim(id)).toEqual({ is: 'hold', reason: 'paused', forMs: FOR_EVER_MS });
   });
 
   it('while the whole pipeline is paused', async () => {
@@ -246,10 +246,10 @@ describe('a claim is answered hold', () => {
 
     const answer = await hand.claim(id);
 
-    expect(answer).toMatchObject({ answer: 'hold', reason: 'paused' });
+    expect(answer).toMatchObject({ is: 'hold', reason: 'paused' });
     expectAnHour(answer);
     await spine.pool.query(`UPDATE holds SET until = now() - interval '1 second' WHERE pipeline = 'paused'`);
-    expect(await hand.claim(id)).toMatchObject({ answer: 'run' });
+    expect(await hand.claim(id)).toMatchObject({ is: 'run' });
   });
 
   it('while a pipeline is held without an end', async () => {
@@ -257,7 +257,7 @@ describe('a claim is answered hold', () => {
     const id = await hand.make();
     await holdPipeline('held for ever', `'infinity'`);
 
-    expect(await hand.claim(id)).toEqual({ answer: 'hold', reason: 'paused', forMs: FOR_EVER_MS });
+    expect(await hand.claim(id)).toEqual({ is: 'hold', reason: 'paused', forMs: FOR_EVER_MS });
   });
 
   it('after a claim that was never answered, if the item was paused since: nobody has begun', async () => {
@@ -265,7 +265,7 @@ describe('a claim is answered hold', () => {
     const { next } = await leaveUnanswered(hand);
     await pauseItem(spine.pool, find, { itemId: next.itemId, actor: ROOT, until: 'infinity' });
 
-    expect(await claimTask(spine.pool, straight, next)).toMatchObject({ answer: 'hold', reason: 'paused' });
+    expect(await claimTask(spine.pool, straight, next)).toMatchObject({ is: 'hold', reason: 'paused' });
     expect(await taskOf(spine.pool, next.itemId, 'read')).toMatchObject({ status: 'waiting', attempt: 0, crashes: 0 });
   });
 
@@ -273,10 +273,10 @@ describe('a claim is answered hold', () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: 'infinity' });
-    expect(await hand.claim(id)).toMatchObject({ answer: 'hold' });
+    expect(await hand.claim(id)).toMatchObject({ is: 'hold' });
     await spine.pool.query(`UPDATE items SET paused_until = now() - interval '1 ms' WHERE id = $1`, [id]);
 
-    expect(await hand.claim(id)).toMatchObject({ answer: 'run', claimed: { fence: 1 } });
+    expect(await hand.claim(id)).toMatchObject({ is: 'run', claimed: { fence: 1 } });
   });
 });
 
@@ -289,7 +289,7 @@ describe('an outdated attempt, which a frozen worker wakes with', () => {
     const id = await hand.make();
     const healthy = await hand.claimed(id, { worker: 'worker-b', scheduledAt: LATER });
 
-    expect(await hand.claim(id, { scheduledAt: EARLIER })).toMatchObject({ answer: 'hold', reason: 'outdated' });
+    expect(await hand.claim(id, { scheduledAt: EARLIER })).toMatchObject({ is: 'hold', reason: 'outdated' });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, fence: healthy.fence });
   });
 
@@ -299,8 +299,8 @@ describe('an outdated attempt, which a frozen worker wakes with', () => {
     const failed = await hand.claimed(id, { scheduledAt: LATER });
     await hand.commit(failed, { is: 'error', error: FAILURE, retryInMs: 10 });
 
-    expect(await hand.claim(id, { scheduledAt: EARLIER })).toMatchObject({ answer: 'hold', reason: 'outdated' });
-    expect(await hand.claim(id, { scheduledAt: LATER })).toMatchObject({ answer: 'run' });
+    expect(await hand.claim(id, { scheduledAt: EARLIER })).toMatchObject({ is: 'hold', reason: 'outdated' });
+    expect(await hand.claim(id, { scheduledAt: LATER })).toMatchObject({ is: 'run' });
   });
 
   it('is an ordinary one after a rescue: should the clock have been set back, that drives the item on', async () => {
@@ -309,7 +309,7 @@ describe('an outdated attempt, which a frozen worker wakes with', () => {
     await hand.claimed(id, { scheduledAt: LATER });
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT });
 
-    expect(await hand.claim(id, { scheduledAt: EARLIER })).toMatchObject({ answer: 'run' });
+    expect(await hand.claim(id, { scheduledAt: EARLIER })).toMatchObject({ is: 'run' });
   });
 });
 
@@ -320,7 +320,7 @@ describe('a claim that was asked for twice, and comes late', () => {
     const attempt = await hand.claimed(id);
     await hand.commit(attempt, { is: 'error', error: FAILURE, retryInMs: 10 });
 
-    expect(await claimTask(spine.pool, straight, attempt)).toMatchObject({ answer: 'hold', reason: 'outdated' });
+    expect(await claimTask(spine.pool, straight, attempt)).toMatchObject({ is: 'hold', reason: 'outdated' });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'waiting', fence: 1, errors: 1 });
   });
 });
@@ -329,7 +329,7 @@ describe('claims of units', () => {
   it('run in parallel with beats and with each other, and a cancel gets through between them', async () => {
     const hand = byHand(spine.limited, spreadAll);
     const id = await hand.make();
-    const units = Array.from({ length: 60 }, (_, n) => `u${String(n)}`);
+    const units = Array.from({ length: 60 }, (_, n) => `u${n}`);
     await hand.finish(await hand.claimed(id, { stage: 'prepare' }), 'done', units);
     const { epoch, visit } = await itemOf(spine.pool, id);
 
@@ -339,9 +339,9 @@ describe('claims of units', () => {
       for (let unit = waiting.shift(); unit !== undefined; unit = waiting.shift()) {
         const where = { stage: 'upload', state: 'PROCESSING', unit, worker, epoch, visit };
         const answer = await hand.claim(id, where);
-        if (answer.answer !== 'run') return;
+        if (answer.is !== 'run') return;
         await beatTask(spine.limited, answer.claimed, { unit });
-        if ('refused' in (await hand.finish(answer.claimed))) return;
+        if ((await hand.finish(answer.claimed)) === 'superseded') return;
         finished += 1;
         if (finished === 30) await cancelItem(spine.limited, find, { itemId: id, actor: ROOT });
       }
@@ -397,7 +397,7 @@ async function holdPipeline(pipeline: string, until: string): Promise<void> {
   );
 }
 
-/** Granted to an attempt on one worker, which gave up asking; and the next one, on another. */
+/** A claim that was granted to an attempt which gave up asking, and the next attempt, on another worker. */
 async function leaveUnanswered(hand: ReturnType<typeof byHand>): Promise<{ unanswered: Claimed; next: Attempt }> {
   const id = await hand.make();
   const times = [new Date('2026-01-01T00:00:00.000Z'), new Date('2026-01-01T00:00:03.000Z')] as const;

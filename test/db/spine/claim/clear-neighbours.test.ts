@@ -14,10 +14,10 @@ async function dieTogether(worker: string, ...ids: string[]): Promise<void> {
   for (const id of ids) await hand.claimed(id, { worker });
 }
 
-/** Brings down three workers as their only suspect, and one claim more to say so. */
+/** Brings down three workers as their only suspect. One more claim finds that the item is poison. */
 async function condemn(id: string, name: string): Promise<void> {
-  for (const n of [1, 2, 3]) await dieTogether(`${name}-${String(n)}`, id);
-  expect(await hand.claim(id, { worker: 'last' })).toEqual({ answer: 'superseded' });
+  for (const n of [1, 2, 3]) await dieTogether(`${name}-${n}`, id);
+  expect(await hand.claim(id, { worker: 'last' })).toEqual({ is: 'superseded' });
   expect(await itemOf(spine.pool, id)).toMatchObject({ endReason: 'POISON' });
 }
 
@@ -32,8 +32,8 @@ describe('when an item is found to be poison', () => {
     await condemn(poison, 'alone');
 
     expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, suspect: false });
-    expect(await hand.claim(neighbour, { worker: 'crowded' })).toMatchObject({ answer: 'run' });
-    // What has nothing to do with it stays as it is.
+    expect(await hand.claim(neighbour, { worker: 'crowded' })).toMatchObject({ is: 'run' });
+    // Tasks that never ran beside it stay as they are.
     expect(await taskOf(spine.pool, other, 'read')).toMatchObject({ crashes: 2, suspect: true });
   });
 
@@ -57,7 +57,7 @@ describe('when an item is found to be poison', () => {
     await dieTogether('pair-2', first, second);
     await condemn(first, 'first');
 
-    // Its last death beside the first was not counted yet; with one more it is a suspect again.
+    // The last death beside the poisoned task was not counted yet. One more death makes the task a suspect again.
     await dieTogether('second', second);
     await condemn(second, 'second');
   });
@@ -72,7 +72,7 @@ describe('when an item is found to be poison', () => {
     await condemn(second, 'second-of-two');
 
     expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, soleCrashes: 0 });
-    // What has ended keeps its counts.
+    // A task that has ended keeps its counts.
     expect((await taskOf(spine.pool, first, 'read')).crashes).toBe(5);
   });
 

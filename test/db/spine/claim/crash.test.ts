@@ -15,7 +15,7 @@ const find = findIn(straight, spreadAll, reviewed);
 async function crashed(times: number, worker: string): Promise<string> {
   const hand = byHand(spine.pool, straight);
   const id = await hand.make();
-  for (let n = 0; n < times; n += 1) await hand.claimed(id, { worker: `dead-${id}-${String(n)}` });
+  for (let n = 0; n < times; n += 1) await hand.claimed(id, { worker: `dead-${id}-${n}` });
   await hand.claimed(id, { worker });
   return id;
 }
@@ -54,16 +54,16 @@ describe('two suspects on one worker', () => {
     const second = await crashed(2, 'second-died');
 
     expect(await hand.claim(second, { worker: 'crowded' })).toEqual({
-      answer: 'hold',
+      is: 'hold',
       forMs: 2_000,
       reason: 'suspect_wait',
     });
     expect(await taskOf(spine.pool, second, 'read')).toMatchObject({ status: 'waiting', crashes: 3, soleCrashes: 1 });
 
-    expect(await hand.claim(second, { worker: 'empty' })).toMatchObject({ answer: 'run' });
-    await hand.commit(await hand.claimed(second, { worker: 'empty-2' }), { is: 'released' });
+    expect(await hand.claim(second, { worker: 'empty' })).toMatchObject({ is: 'run' });
+    await hand.commit(await hand.claimed(second, { worker: 'empty-2' }), { is: 'released', why: 'shutdown' });
     await hand.finish(await hand.claimed(first, { worker: 'crowded' }));
-    expect(await hand.claim(second, { worker: 'crowded' })).toMatchObject({ answer: 'run' });
+    expect(await hand.claim(second, { worker: 'crowded' })).toMatchObject({ is: 'run' });
   });
 
   it('that claim in the same moment: exactly one runs', async () => {
@@ -77,7 +77,7 @@ describe('two suspects on one worker', () => {
 
     const answers = await Promise.all(claims.map(({ result }) => result));
 
-    expect(answers.map((each) => each.answer).sort()).toEqual(['hold', 'run']);
+    expect(answers.map((each) => each.is).sort()).toEqual(['hold', 'run']);
   });
 
   it('leave its place to another once the item of the first is cancelled', async () => {
@@ -86,7 +86,7 @@ describe('two suspects on one worker', () => {
     const second = await crashed(2, 'elsewhere');
     await cancelItem(spine.pool, find, { itemId: first, actor: ROOT });
 
-    expect(await hand.claim(second, { worker: 'freed' })).toMatchObject({ answer: 'run' });
+    expect(await hand.claim(second, { worker: 'freed' })).toMatchObject({ is: 'run' });
   });
 
   it('does not make the crashed attempt believe that it was committed while the task waits its turn', async () => {
@@ -94,10 +94,10 @@ describe('two suspects on one worker', () => {
     await crashed(2, 'full');
     const id = await crashed(1, 'z');
     const frozen = await hand.claimed(id, { worker: 'frozen' });
-    expect(await hand.claim(id, { worker: 'full' })).toMatchObject({ answer: 'hold', reason: 'suspect_wait' });
+    expect(await hand.claim(id, { worker: 'full' })).toMatchObject({ is: 'hold', reason: 'suspect_wait' });
 
     expect(await rereadAttempt(spine.pool, frozen)).toBe('superseded');
-    expect(await hand.finish(frozen)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(frozen)).toBe('superseded');
   });
 });
 
@@ -108,7 +108,7 @@ describe('a task that brought down three workers as their only suspect', () => {
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 4, soleCrashes: 2, suspect: true });
     const last = await hand.attempt(id, { worker: 'never' });
 
-    expect(await claimTask(spine.pool, straight, last)).toEqual({ answer: 'superseded' });
+    expect(await claimTask(spine.pool, straight, last)).toEqual({ is: 'superseded' });
 
     expect(await itemOf(spine.pool, id)).toMatchObject({
       state: 'FAILED',
@@ -134,7 +134,7 @@ describe('a task that brought down three workers as their only suspect', () => {
     await hand.claim(id);
 
     expect(await rereadAttempt(spine.pool, zombie)).toBe('superseded');
-    expect(await hand.finish(zombie)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(zombie)).toBe('superseded');
     expect(await effectsOf(spine.pool, id)).toEqual([]);
   });
 
@@ -142,11 +142,10 @@ describe('a task that brought down three workers as their only suspect', () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id, { stage: 'prepare' }), 'done', ['good', 'bad']);
-    for (let n = 0; n < 5; n += 1)
-      await hand.claimed(id, { stage: 'upload', unit: 'bad', worker: `unit-${String(n)}` });
+    for (let n = 0; n < 5; n += 1) await hand.claimed(id, { stage: 'upload', unit: 'bad', worker: `unit-${n}` });
     await hand.claimed(id, { stage: 'upload', unit: 'good', worker: 'healthy' });
 
-    expect(await hand.claim(id, { stage: 'upload', unit: 'bad' })).toEqual({ answer: 'superseded' });
+    expect(await hand.claim(id, { stage: 'upload', unit: 'bad' })).toEqual({ is: 'superseded' });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'FAILED', endReason: 'POISON' });
     expect(await taskOf(spine.pool, id, 'upload', 'good')).toMatchObject({ status: 'waiting' });
   });
@@ -154,9 +153,9 @@ describe('a task that brought down three workers as their only suspect', () => {
   it('goes to a person where the table says so, in a run of its own', async () => {
     const hand = byHand(spine.pool, { ...reviewed, rescue: { ...reviewed.rescue, exhausted: 'NEEDS_REVIEW' } });
     const id = await hand.make();
-    for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `judge-${String(n)}` });
+    for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `judge-${n}` });
 
-    expect(await hand.claim(id)).toEqual({ answer: 'superseded' });
+    expect(await hand.claim(id)).toEqual({ is: 'superseded' });
     expect(await itemOf(spine.pool, id)).toMatchObject({
       state: 'NEEDS_REVIEW',
       epoch: 2,
@@ -169,18 +168,18 @@ describe('a task that brought down three workers as their only suspect', () => {
     const hand = byHand(spine.pool, reviewed);
     const id = await hand.make();
     await hand.commit(await hand.claimed(id), { is: 'error', error: { ...FAILURE, class: 'LLM_ERROR' }, retryInMs: 0 });
-    for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `poisoned-${String(n)}` });
+    for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `poisoned-${n}` });
 
-    expect(await hand.claim(id)).toEqual({ answer: 'superseded' });
+    expect(await hand.claim(id)).toEqual({ is: 'superseded' });
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'REJECTED', endReason: 'POISON' });
   });
 });
 
-describe('what is no crash', () => {
-  it('a worker that shuts down and releases its task', async () => {
+describe('no crash is counted', () => {
+  it('when a worker shuts down and releases its task', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
-    for (let n = 0; n < 6; n += 1) await hand.commit(await hand.claimed(id), { is: 'released' });
+    for (let n = 0; n < 6; n += 1) await hand.commit(await hand.claimed(id), { is: 'released', why: 'shutdown' });
 
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({
       status: 'waiting',
@@ -191,15 +190,15 @@ describe('what is no crash', () => {
     expect(await attemptsOf(spine.pool, id)).toEqual(Array(6).fill('read shutdown'));
   });
 
-  it('a rescue that takes the task from a worker which may well be alive', async () => {
+  it('when a rescue takes the task from a worker that may be alive', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     for (let n = 0; n < 6; n += 1) {
-      await hand.claimed(id, { worker: `slow-${String(n)}` });
+      await hand.claimed(id, { worker: `slow-${n}` });
       await rescueItem(spine.pool, find, { itemId: id, actor: ROOT });
     }
 
-    expect(await hand.claim(id)).toMatchObject({ answer: 'run', claimed: { attempt: 7 } });
+    expect(await hand.claim(id)).toMatchObject({ is: 'run', claimed: { attempt: 7 } });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, suspect: false });
   });
 });

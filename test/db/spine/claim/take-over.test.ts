@@ -18,7 +18,7 @@ const BREAKER: BreakerSettings = {
 };
 const stormy: Pipeline = { ...straight, name: 'stormy', breaker: BREAKER };
 
-/** What a task leaves that went from a worker which lives to another. */
+/** The facts of a task that went from one living worker to another. */
 const GIVEN_BACK = {
   ...{
     reason: 'engine_unreachable',
@@ -71,7 +71,7 @@ describe('a task that is claimed while the attempt before lives', () => {
     expect(await attemptsOf(spine.pool, id)).toEqual(['read given_back']);
     expect(await receiptsOf(spine.pool, id)).toMatchObject([GIVEN_BACK]);
     expect(await rereadAttempt(spine.pool, before)).toBe('superseded');
-    expect(await hand.finish(before)).toEqual({ refused: 'superseded' });
+    expect(await hand.finish(before)).toBe('superseded');
     await hand.finish(now);
     expect(await effectsOf(spine.pool, id)).toEqual(['1 read']);
   });
@@ -82,7 +82,7 @@ describe('a task that is claimed while the attempt before lives', () => {
     for (let n = 0; n < BREAKER.failures; n += 1) {
       await hand.commit(await hand.claimed(await hand.make()), { is: 'error', error: FAILURE, retryInMs: 0 });
     }
-    expect(await hand.claim(id, { worker: 'other' })).toMatchObject({ answer: 'hold', reason: 'breaker_open' });
+    expect(await hand.claim(id, { worker: 'other' })).toMatchObject({ is: 'hold', reason: 'breaker_open' });
     expect(await receiptsOf(spine.pool, id)).toMatchObject([{ ...GIVEN_BACK, result: 'waiting', movingAt: null }]);
 
     await spine.pool.query('DELETE FROM breakers WHERE pipeline = $1', [stormy.name]);
@@ -148,7 +148,7 @@ describe('a task that its own worker gives back, because Temporal lost sight of 
     const id = await hand.make();
     const lost = await hand.claimed(id, { worker: 'lives' });
 
-    await hand.commit(lost, { is: 'released', lostSight: true });
+    await hand.commit(lost, { is: 'released', why: 'lost_sight' });
     expect(await attemptsOf(spine.pool, id)).toEqual(['read superseded']);
     expect(await receiptsOf(spine.pool, id)).toEqual([]);
     const now = await hand.claimed(id, { worker: 'other' });
@@ -164,12 +164,12 @@ describe('a task that its own worker gives back, because Temporal lost sight of 
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     for (let n = 0; n < 2; n += 1) {
-      await hand.commit(await hand.claimed(id, { worker: 'lives' }), { is: 'released', lostSight: true });
+      await hand.commit(await hand.claimed(id, { worker: 'lives' }), { is: 'released', why: 'lost_sight' });
     }
     const late = await hand.claimed(id, { worker: 'lives' });
     await hand.claimed(id, { worker: 'other' });
 
-    expect(await hand.commit(late, { is: 'released', lostSight: true })).toEqual({ refused: 'superseded' });
+    expect(await hand.commit(late, { is: 'released', why: 'lost_sight' })).toBe('superseded');
 
     expect((await receiptsOf(spine.pool, id)).map(({ reason, result }) => `${reason} ${result}`)).toEqual([
       ...['engine_unreachable moving', 'engine_unreachable moving', 'silent_worker moving'],
@@ -179,7 +179,7 @@ describe('a task that its own worker gives back, because Temporal lost sight of 
   it('has the receipt of the rescue alone where its run had been closed', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
-    await hand.commit(await hand.claimed(id, { worker: 'lives' }), { is: 'released', lostSight: true });
+    await hand.commit(await hand.claimed(id, { worker: 'lives' }), { is: 'released', why: 'lost_sight' });
     const cause = { reason: 'workflow_closed', sentence: 'its run was terminated' };
     await rescueItem(spine.pool, findIn(straight), { itemId: id, actor: ROOT, cause });
     await hand.finish(await hand.claimed(id, { worker: 'other' }));
@@ -193,7 +193,7 @@ describe('a task that its own worker gives back, because Temporal lost sight of 
     const id = await hand.make();
     await hand.finish(await hand.claimed(id, { stage: 'prepare' }), 'done', ['a', 'b']);
     const unit = { stage: 'upload', unit: 'a' };
-    await hand.commit(await hand.claimed(id, unit), { is: 'released', lostSight: true });
+    await hand.commit(await hand.claimed(id, unit), { is: 'released', why: 'lost_sight' });
     await hand.claimed(id, unit);
 
     expect(await receiptsOf(spine.pool, id)).toMatchObject([

@@ -10,14 +10,14 @@ function counting() {
   return { asked, find: remember(find) };
 }
 
-it('reads what never changes once', async () => {
+it('reads the settings of a canary once', async () => {
   const { asked, find } = counting();
   expect(await find('a')).toBe('settings of a');
   expect(await find('a')).toBe('settings of a');
   expect(asked).toEqual(['a']);
 });
 
-it('keeps the last thousand only', async () => {
+it('keeps the settings of the last thousand canaries only', async () => {
   const { asked, find } = counting();
   for (let n = 0; n < 1_001; n += 1) await find(String(n));
   await find('1000');
@@ -25,7 +25,7 @@ it('keeps the last thousand only', async () => {
   expect(asked).toHaveLength(1_002);
 });
 
-it('asks again for what could not be read', async () => {
+it('reads settings again after a read that failed', async () => {
   let fails = true;
   const find = remember(() => (fails ? Promise.reject(new Error('away')) : Promise.resolve('there')));
   await expect(find('a')).rejects.toThrow('away');

@@ -10,7 +10,7 @@ const stages = canaryStages({
   self: { kill: () => undefined, freeze: () => undefined },
 });
 
-/** One attempt at the first stage: what it reported and kept. */
+/** Runs one attempt at the first stage. Returns the progress that it reported and the checkpoints that it kept. */
 async function attempt(checkpoint: Json, keep: StageContext['keep'] = () => Promise.resolve()) {
   const reports: JsonObject[] = [];
   const kept: Json[] = [];
@@ -27,7 +27,7 @@ async function attempt(checkpoint: Json, keep: StageContext['keep'] = () => Prom
 }
 
 describe('a stage of a canary', () => {
-  it('keeps how far it is, and the next attempt goes on from there', async () => {
+  it('keeps a checkpoint, from which the next attempt goes on', async () => {
     const first = await attempt(null);
     expect(first.from).toBe(0);
     const [kept] = first.kept as [{ doneMs: number }];
@@ -36,7 +36,7 @@ describe('a stage of a canary', () => {
     expect((await attempt(kept)).from).toBe(kept.doneMs);
   });
 
-  it('goes on when nothing can be kept', async () => {
+  it('goes on when its checkpoint cannot be kept', async () => {
     const { kept } = await attempt(null, () => Promise.reject(new Error('the database is away')));
     expect(kept).toHaveLength(1);
   });

@@ -95,14 +95,14 @@ describe('the same submission sent again', () => {
     expect(api.engine.started.filter((run) => run.itemId === first.id)).toHaveLength(1);
   });
 
-  it('waits for a concurrent first one', async () => {
+  it('waits for a first submission that is still under way', async () => {
     const who = { sub: 'at-once' };
     const answers = await Promise.all(Array.from({ length: 8 }, () => submit(api, who, { units: 3 }, 'key-1')));
     expect(new Set(answers.map((answer) => answer.id)).size).toBe(1);
     expect(await countItems('at-once')).toBe(1);
   });
 
-  it('is another one under another key, by another caller, or without a key', async () => {
+  it('makes another item under another key, by another caller, or without a key', async () => {
     const [one, two] = [{ sub: 'other-1' }, { sub: 'other-2' }];
     await submit(api, one, {}, 'key-1');
     await submit(api, one, {}, 'key-2');
@@ -121,7 +121,7 @@ describe('the same submission sent again', () => {
     expect(await countItems('changed')).toBe(1);
   });
 
-  it('is a new one after 24 hours', async () => {
+  it('makes a new item after 24 hours', async () => {
     const who = { sub: 'next-day' };
     const first = await submit(api, who, { units: 1 }, 'key-1');
     await api.database.pool.query(

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDrillApi } from '../../../../src/domains/canary/start/drill/drill-api.js';
 import { createDrillDatabase } from '../../../../src/domains/canary/start/drill/drill-database.js';
-import { LIMITS } from '../../../../src/start/drill/limits.js';
+import { LIMITS } from '../../../../src/domains/canary/start/drill/limits.js';
 import { runRound } from '../../../../src/domains/canary/start/drill/round.js';
 import { roundVerdict } from '../../../../src/domains/canary/start/drill/verdict.js';
 import { isFrozen } from '../../../../src/domains/canary/start/drill/worker-process.js';
@@ -10,7 +10,7 @@ import { until } from '../../../support/until.js';
 import { type Parts, startParts } from '../../../start/parts.js';
 import { runChild } from '../../../start/run-child.js';
 
-/** A drill lasts as long as its canaries, and waits for time-outs of Temporal besides. */
+/** A drill lasts as long as its canaries and the timeouts of Temporal that it waits for. */
 const TIMEOUT_MS = 120_000;
 
 let parts: Parts;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => parts.stop());
 
 function runDrill(args: string[], settings: Record<string, string> = {}) {
-  return runChild('src/start/drill.ts', args, { env: { ...parts.settings, ...settings } });
+  return runChild('src/domains/canary/start/drill.ts', args, { env: { ...parts.settings, ...settings } });
 }
 
 function lastLineOf(output: string): unknown {

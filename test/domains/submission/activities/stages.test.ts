@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SUBMISSION_CODES } from '../../../../src/domains/submission/errors.js';
 import { submissionStages, type SubmissionDeps } from '../../../../src/domains/submission/activities/stages.js';
 import { AppError } from '../../../../src/core/errors.js';
 import type { Judge, Judgement } from '../../../../src/domains/submission/ports/judge.js';
@@ -43,7 +44,7 @@ function contextOf(reports: unknown[] = []): StageContext {
 
 describe('judgeTier2', () => {
   it('asks a person, with the reason, where the judge cannot judge the content: that is no verdict', async () => {
-    const judge = judgeOf(() => Promise.reject(new AppError('judge_declined', 'the skill is too long')));
+    const judge = judgeOf(() => Promise.reject(new AppError(SUBMISSION_CODES.judge_declined, 'the skill is too long')));
 
     const result = await stagesWith({ judge }).judgeTier2(contextOf());
 
@@ -51,7 +52,7 @@ describe('judgeTier2', () => {
   });
 
   it.each(['judge_unavailable', 'judge_refused'] as const)('fails, to be tried again, on %s', async (code) => {
-    const judge = judgeOf(() => Promise.reject(new AppError(code, 'away')));
+    const judge = judgeOf(() => Promise.reject(new AppError(SUBMISSION_CODES[code], 'away')));
 
     await expect(stagesWith({ judge }).judgeTier2(contextOf())).rejects.toMatchObject({ code });
   });

@@ -30,12 +30,12 @@ describe('the npm registry', () => {
     expect(await npm(server.url).search('claude-skill', 0, signal)).toMatchObject({ next: 100 });
     expect(server.asked).toEqual(['GET /-/v1/search?text=keywords%3Aclaude-skill&size=100&from=0']);
     expect(await npm(server.url).search('claude-skill', 100, signal)).toMatchObject({ next: null });
-    // A registry that says there are more than it shows is not asked for ever.
+    // A registry that claims more packages than it shows is not asked for ever.
     server.json({ objects: [], total: 1_000_000 });
     expect(await npm(server.url).search('claude-skill', 0, signal)).toEqual({ packages: [], next: null });
   });
 
-  it('shows what it should, and of what it should not have, the rest', async () => {
+  it('leaves out malformed packages, and shows the others', async () => {
     const repository = 'git+https://github.com/ada/pdf.git';
     server.json({
       objects: [
@@ -57,7 +57,7 @@ describe('the npm registry', () => {
     ]);
   });
 
-  it('counts the downloads of a package, whatever its name, and knows when it does not', async () => {
+  it('counts the downloads of a package, whatever its name, and says when it has no count', async () => {
     server.json({ downloads: 42 });
     expect(await npm(server.url).downloadsOf('@ada/pdf', signal)).toBe(42);
     expect(server.asked).toEqual(['GET /downloads/point/last-month/%40ada%2Fpdf']);

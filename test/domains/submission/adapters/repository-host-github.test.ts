@@ -43,7 +43,7 @@ describe('GitHub', () => {
     expect(github(server.url).addressOf(written)).toBe(address);
   });
 
-  it('lists the folders that hold a SKILL.md, and nothing that only looks like one', async () => {
+  it('lists the folders that hold a SKILL.md, and no folder with a similar file', async () => {
     const blobs = ['SKILL.md', 'skills/pdf/SKILL.md', 'docs/MY-SKILL.md', 'skill.md', 'SKILL.md.bak'];
     const tree = [...blobs.map((path) => ({ path, type: 'blob' })), { path: 'odd/SKILL.md', type: 'tree' }];
     server.json({ tree });
@@ -51,7 +51,7 @@ describe('GitHub', () => {
     expect(server.asked).toEqual(['GET /repos/ada/tools/git/trees/HEAD?recursive=1']);
   });
 
-  it('does not take a part of a tree for a repository without a skill', async () => {
+  it('does not take a truncated tree for a repository without a skill', async () => {
     const readme = { path: 'README.md', type: 'blob' };
     server.json({ tree: [readme], truncated: true });
     await expect(github(server.url).listSkillFolders(REPOSITORY, signal)).rejects.toMatchObject({
@@ -61,14 +61,14 @@ describe('GitHub', () => {
     expect(await github(server.url).listSkillFolders(REPOSITORY, signal)).toEqual(['pdf']);
   });
 
-  it('tells stars and the last push, with the token if there is one', async () => {
+  it('tells stars and the last push, and sends the token if there is one', async () => {
     server.json({ stargazers_count: 7, pushed_at: '2026-11-01T10:00:00Z' });
     const facts = await github(server.url, { token: 'secret' }).findFacts(REPOSITORY, signal);
     expect(facts).toEqual({ stars: 7, lastCommitAt: new Date('2026-11-01T10:00:00Z') });
     expect(server.lastHeaders().authorization).toBe('Bearer secret');
   });
 
-  it('knows when a repository is not there, or not its own', async () => {
+  it('says when a repository does not exist, or is on another host', async () => {
     server.json({}, 404);
     expect(await github(server.url).findFacts(REPOSITORY, signal)).toBeNull();
     expect(await github(server.url).listSkillFolders('https://gitlab.com/ada/tools', signal)).toBeNull();

@@ -11,13 +11,14 @@ interface Limits {
 /** One question to the server at `url`. */
 export type Ask = (url: string, limits: Limits, signal: AbortSignal) => Promise<unknown>;
 
-/** Only a server that hangs takes as long; short, so that the tests of those are. */
+/** Only a server that hangs takes as long. The limit is short, so that the tests of such servers are short. */
 const TIMEOUT_MS = 400;
 const PATIENT_MS = 20_000;
 
-/** What every question to a server that nobody trusts must come through; `wellFormed` is an answer that is understood. */
+/** What every question to a server that nobody trusts must come through; `wellFormed` is an answer that is
+ *  understood. */
 export function sourceContract(name: string, ask: Ask, wellFormed: unknown): void {
-  describe(`${name}, asked of a server`, () => {
+  describe(`${name}, with a server`, () => {
     let server: SourceServer;
     let other: SourceServer;
     beforeEach(async () => {
@@ -42,12 +43,12 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
       ['trickles', trickle],
       ['stops in the middle', (response) => void response.writeHead(200).write('{"objects"')],
     ];
-    it.each(slow)('that %s is given up in time', async (_, how) => {
+    it.each(slow)('that %s, gives up in time', async (_, how) => {
       server.answer(how);
       await refusedWith(/did not answer in time/, { timeoutMs: TIMEOUT_MS });
     });
 
-    it('that floods is read no further than an answer can be long', async () => {
+    it('that sends without end, reads no more than an answer can have', async () => {
       server.answer(flood);
       await refusedWith(/more than \d+ bytes/);
     });
@@ -65,7 +66,7 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
       ['is an error', (response) => response.writeHead(500).end('{}'), /answered 500/],
       ['hangs up', (response) => response.destroy(), /cannot be reached/],
     ];
-    it.each(bad)('whose answer %s is not believed', async (_, how, message) => {
+    it.each(bad)('whose answer %s, does not believe it', async (_, how, message) => {
       server.answer(how);
       await refusedWith(message);
     });
@@ -77,7 +78,7 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
         403,
         { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inTwoMinutes() },
       ],
-    ])('that asks to be left alone by %s says for how long', async (_, status, headers) => {
+    ])('that asks to be left alone by %s, tells for how long', async (_, status, headers) => {
       server.json({}, status, headers);
       const failure = await asked().catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: 'source_unavailable' });
@@ -86,13 +87,13 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
       expect(retryAfterMs).toBeLessThanOrEqual(121_000);
     });
 
-    it('is not followed to another server, such as one inside', async () => {
+    it('that redirects to another server, such as a private one, does not follow', async () => {
       server.answer((response) => response.writeHead(302, { location: `${other.url}/latest/meta-data` }).end());
       await refusedWith(/another server/);
       expect(other.asked).toEqual([]);
     });
 
-    it('is followed on the same one, but not round and round', async () => {
+    it('that redirects to itself, follows, but not round and round', async () => {
       server.answer((response) => {
         if (server.asked.length === 1) response.writeHead(301, { location: '/moved' }).end();
         else response.end(JSON.stringify(wellFormed));
@@ -103,12 +104,13 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
       await refusedWith(/again and again/);
     });
 
-    it('at a private address is not asked unless that is allowed', async () => {
-      await refusedWith(/127\.0\.0\.1, which is not a public address/, { allowPrivate: false });
+    it('at a private address, asks only where private addresses are allowed', async () => {
+      const refusal = /127\.0\.0\.1, which is not a public address; SOURCES_ALLOW_PRIVATE=true allows it/;
+      await refusedWith(refusal, { allowPrivate: false });
       expect(server.asked).toEqual([]);
     });
 
-    it('is left when nobody waits any more', async () => {
+    it('that is slow, leaves when the caller stops', async () => {
       const stop = new AbortController();
       server.answer(() => {
         stop.abort();

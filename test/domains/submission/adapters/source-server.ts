@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 
 export interface SourceServer {
   url: string;
-  /** Every request, as `GET /path?query`, and the headers of the last. */
+  /** Every request, as `GET /path?query`, and the headers of the last request. */
   asked: string[];
   lastHeaders(): IncomingMessage['headers'];
-  /** How it answers from now on. */
+  /** Sets the answer to all later requests. */
   answer(how: (response: ServerResponse, request: IncomingMessage) => void): void;
   json(body: unknown, status?: number, headers?: Record<string, string>): void;
-  /** How many connections are open: what is given up must not be left so. */
+  /** The number of open connections. A request that is given up must leave none. */
   open(): number;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export async function startSourceServer(): Promise<SourceServer> {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${String(port)}`,
+    url: `http://127.0.0.1:${port}`,
     asked,
     lastHeaders: () => lastHeaders,
     answer(how) {
@@ -52,7 +52,7 @@ export async function startSourceServer(): Promise<SourceServer> {
   };
 }
 
-/** Sends without end, as fast as it is read. */
+/** Sends without end, as fast as the client reads. */
 export function flood(response: ServerResponse): void {
   const chunk = Buffer.alloc(65_536, 'a');
   const send = (): void => {

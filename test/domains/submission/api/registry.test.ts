@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Certification } from '../../../../src/domains/submission/db/skills.js';
 import { storeFacts, storeFailure } from '../../../../src/domains/submission/db/skill-facts.js';
 import { fetched, publish, skillOf } from '../support/skills.js';
-import { openApi, type TestApi } from '../../../api/setup.js';
+import type { TestApi } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 interface Page {
   skills: { name: string; version: string }[];
@@ -11,7 +12,7 @@ interface Page {
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
   for (const [name, body, description] of SKILLS) await published(name, body, { description });
   await published('tidy', '# Use\nSort.\n# More\nAsk first.', { description: 'Tidies a folder up' });
 });
@@ -138,7 +139,7 @@ describe('the registry', () => {
   });
 
   it('is limited for those who do not sign in', async () => {
-    const limited = await openApi({ limits: { rateLimitPerMinute: 2 } });
+    const limited = await openSubmissionApi({ limits: { rateLimitPerMinute: 2 } });
     const statuses: number[] = [];
     for (let n = 0; n < 3; n += 1) statuses.push((await limited.call({ url: '/api/v1/skills' })).statusCode);
     await limited.close();

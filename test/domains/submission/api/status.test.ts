@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createStatusLinks } from '../../../../src/api/items/status-links.js';
+import { STATUS_LINKS } from '../../../../src/domains/submission/api/status.js';
 import { itemOf } from '../../../support/facts.js';
 import { submitted } from '../support/skills.js';
 import { byHand, findIn, ROOT } from '../../../support/spine.js';
@@ -8,16 +9,17 @@ import { REJECTIONS, waysToEnd, type WayToEnd } from '../support/submission-ends
 import { until } from '../../../support/until.js';
 import { pauseItem } from '../../../../src/db/spine/control.js';
 import { submission } from '../../../../src/domains/submission/table.js';
-import { openApi, SECRET, type TestApi } from '../../../api/setup.js';
+import { SECRET, type TestApi } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 const EMAIL = 'somebody-private@example.org';
-const { statusUrlOf } = createStatusLinks({ secret: SECRET, publicUrl: undefined });
+const { statusUrlOf } = createStatusLinks({ secret: SECRET, publicUrl: undefined }, STATUS_LINKS);
 
 let api: TestApi;
 let logged = '';
 beforeAll(async () => {
   const logger = pino({ level: 'trace' }, { write: (line: string) => void (logged += line) });
-  api = await openApi({ logger });
+  api = await openSubmissionApi({ logger });
 });
 afterAll(() => api.close());
 
@@ -213,7 +215,7 @@ describe('the status link of a submission', () => {
       urlOf(await endedBy('cancelled'))
         .split('/')
         .at(-1) ?? '';
-    const others = createStatusLinks({ secret: `${SECRET}!`, publicUrl: undefined });
+    const others = createStatusLinks({ secret: `${SECRET}!`, publicUrl: undefined }, STATUS_LINKS);
     const canary = await byHand(api.database.pool, submission).make();
     const forged = [
       ...[
@@ -258,13 +260,13 @@ describe('the status link of a submission', () => {
 
 describe('where nothing can sign links', () => {
   it('there are none', () => {
-    const links = createStatusLinks({ secret: undefined, publicUrl: 'https://unstuck.example.com' });
+    const links = createStatusLinks({ secret: undefined, publicUrl: 'https://unstuck.example.com' }, STATUS_LINKS);
     expect(links.statusUrlOf('01934f6c-0000-7000-8000-000000000001')).toBeNull();
     expect(links.itemIn('A'.repeat(64))).toBeNull();
   });
 
   it('and where the public address is known they begin with it', () => {
-    const links = createStatusLinks({ secret: SECRET, publicUrl: 'https://unstuck.example.com/' });
+    const links = createStatusLinks({ secret: SECRET, publicUrl: 'https://unstuck.example.com/' }, STATUS_LINKS);
     expect(links.statusUrlOf('01934f6c-0000-7000-8000-000000000001')).toMatch(
       /^https:\/\/unstuck\.example\.com\/api\/v1\/status\/[\w-]{64}$/,
     );

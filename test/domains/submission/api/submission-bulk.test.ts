@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ALICE, BOB, openApi, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { ALICE, BOB, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
 });
 afterAll(() => api.close());
 

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeSubmission } from '../support/submissions.js';
-import { ADMIN, ALICE, BOB, openApi, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { ADMIN, ALICE, BOB, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 const ids: string[] = [];
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
   const { pool } = api.database;
   for (let n = 0; n < 9; n += 1) {
     const [owner, name] = [n % 3 === 0 ? 'bob' : 'alice', n % 2 === 0 ? 'pdf-reader' : 'web_search'];

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Estimate } from '../../../../src/core/queue-estimate.js';
 import { makeSubmission } from '../support/submissions.js';
-import { ADMIN, ALICE, openApi, type TestApi, type Who } from '../../../api/setup.js';
+import { ADMIN, ALICE, type TestApi, type Who } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
 });
 afterAll(() => api.close());
 beforeEach(async () => {
@@ -128,7 +129,7 @@ describe('GET /api/v1/submissions/positions', () => {
       `INSERT INTO breakers (pipeline, class, state, stages, reason, next_pass_at, probe_every_ms)
        VALUES ('submission', 'LLM_ERROR', 'open', '{judgeTier2}', 'storm', now() + interval '1 minute', 1000)`,
     );
-    expect(await why()).toMatch(/something that submissions need fails; the next one is let through at \d{4}-/);
+    expect(await why()).toMatch(/something that the items need fails; the next item is let through at \d{4}-/);
     await api.call({ method: 'POST', url: '/api/v1/admin/queue/pause', as: ADMIN, payload: { reason: 'mending' } });
     expect(await why()).toMatch(/the queue is paused until \d{4}-/);
     await pool.query(`UPDATE items SET paused_until = 'infinity' WHERE id = $1`, [id]);

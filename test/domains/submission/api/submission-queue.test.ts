@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../../support/until.js';
 import { makeSubmission } from '../support/submissions.js';
-import { ADMIN, ALICE, openApi, REVIEWER, type TestApi, VIEWER } from '../../../api/setup.js';
+import { ADMIN, ALICE, REVIEWER, type TestApi, VIEWER } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
 });
 afterAll(() => api.close());
 beforeEach(async () => {
@@ -78,7 +79,7 @@ describe('GET /api/v1/admin/queue/status', () => {
     const { stuck, health, why } = await status();
     expect(stuck).toMatchObject({ capped: false, items: [{ id: older, state: 'TIER2_SCANNING' }, {}] });
     expect(stuck.items[0]?.diagnosis.sentence).not.toBe('');
-    expect([health, why]).toEqual(['degraded', ['submissions are stuck']]);
+    expect([health, why]).toEqual(['degraded', ['items are stuck']]);
 
     for (let n = 0; n < 50; n += 1) await makeSubmission(pool, { state: 'TIER1_SCANNING', beatAgo: 900 + n });
     const full = (await status()).stuck;
@@ -121,7 +122,7 @@ describe('GET /api/v1/admin/queue/status', () => {
     await pool.query(`UPDATE items SET run_ended_at = now() - interval '1 minute' WHERE id = $1`, [id]);
     const { health, why, waiting, stuck } = await status();
     expect([health, waiting]).toEqual(['degraded', 2]);
-    expect(why).toEqual(['no worker asks for work, and 2 submissions wait for one', 'submissions are stuck']);
+    expect(why).toEqual(['no worker asks for work, and 2 items wait for one', 'items are stuck']);
     expect(stuck.items).toMatchObject([{ id, diagnosis: { reason: 'no_worker' } }]);
 
     api.engine.queueStatus = A_WORKER;
@@ -138,7 +139,7 @@ describe('GET /api/v1/admin/queue/status', () => {
     );
     expect(await status()).toMatchObject({
       ...{ health: 'degraded', workers: 0 },
-      why: ['no worker asks for work, and 1 submission waits for one'],
+      why: ['no worker asks for work, and 1 item waits for one'],
     });
   });
 
@@ -162,7 +163,7 @@ describe('GET /api/v1/admin/queue/status', () => {
       health: 'degraded',
       why: [
         expect.stringMatching(
-          /^the breaker for LLM_ERROR is open until a try succeeds, the next at \d{4}-.*Z; 2 submissions wait for it$/,
+          /^the breaker for LLM_ERROR is open until a try succeeds, the next at \d{4}-.*Z; 2 items wait for it$/,
         ) as string,
       ],
     });

@@ -5,11 +5,12 @@ import { itemOf, movesOf } from '../../../support/facts.js';
 import { fetched, skillOf } from '../support/skills.js';
 import { byHand } from '../../../support/spine.js';
 import { JUDGEMENT } from '../support/submission-ends.js';
-import { ADMIN, ALICE, openApi, REVIEWER, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { ADMIN, ALICE, REVIEWER, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
 });
 afterAll(() => api.close());
 

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createStats } from '../../../../src/activities/background/stats.js';
+import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
 import { SLA_TARGETS } from '../../../../src/domains/submission/core/sla.js';
 import { makeSubmission } from '../support/submissions.js';
-import { ALICE, openApi, REVIEWER, type TestApi } from '../../../api/setup.js';
+import { ALICE, REVIEWER, type TestApi } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
 });
 afterAll(() => api.close());
 beforeEach(async () => {
@@ -47,7 +48,7 @@ describe('GET /api/v1/admin/sla', () => {
         stages: { scanTier1, judgeTier2: 900 },
       });
     }
-    await createStats(pool).refreshAggregate('submission-sla');
+    await refreshAggregate(pool, 'submission-sla');
 
     const byName = Object.fromEntries((await sla()).targets.map((each) => [each.name, each]));
     expect(byName['tier1']).toMatchObject({

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createStats } from '../../../../src/activities/background/stats.js';
+import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
 import { makeSubmission } from '../support/submissions.js';
-import { ALICE, openApi, type TestApi } from '../../../api/setup.js';
+import { ALICE, type TestApi } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
 });
 afterAll(() => api.close());
 
@@ -21,7 +22,7 @@ describe('GET /api/v1/submissions/stats', () => {
     await makeSubmission(pool, { state: 'NEEDS_REVIEW' });
     expect((await api.call({ url, as: ALICE })).json()).toEqual({ computedAt: null, ageSeconds: null, stats: null });
 
-    await createStats(pool).refreshAggregate('submission-stats');
+    await refreshAggregate(pool, 'submission-stats');
     await pool.query(`UPDATE aggregates SET computed_at = now() - interval '5 minutes'`);
     await makeSubmission(pool);
 

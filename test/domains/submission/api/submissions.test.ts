@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, ALICE, BOB, openApi, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { ADMIN, ALICE, BOB, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openSubmissionApi();
 });
 afterAll(() => api.close());
 
@@ -82,7 +83,7 @@ describe('submitting a skill', () => {
     const payload = { repoUrl: 'https://github.com/acme/mailed', skillName: 'tidy', email: 'ada@example.org' };
     expect((await send(ALICE, payload)).json()).toMatchObject({ verdictMail: 'not_configured' });
     expect((await send(BOB, payload)).json()).toMatchObject({ duplicate: true, verdictMail: 'not_taken' });
-    const mailing = await openApi({ sendsMail: true });
+    const mailing = await openSubmissionApi({ sendsMail: true });
     const response = await mailing.call({ method: 'POST', url: '/api/v1/submissions', as: ALICE, payload });
     await mailing.close();
     expect(response.json()).toMatchObject({ verdictMail: 'will_be_sent' });

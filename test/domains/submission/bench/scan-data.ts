@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { SkillFile } from '../../../../src/domains/submission/ports/skill.js';
 
-const DATA = resolve(import.meta.dirname, '../../shared/data');
+const DATA = resolve(import.meta.dirname, '../../../../../shared/data');
 const LABELS = join(DATA, 'skills/labels.json');
 const TAR = join(DATA, 'skills/skills-malicious.tar.gz');
 

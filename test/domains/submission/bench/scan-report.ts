@@ -1,6 +1,6 @@
-import type { Verdict } from '../../../../src/domains/submission/core/judgement/judgement.js';
+import type { JudgeVerdict } from '../../../../src/domains/submission/core/judgement/judgement.js';
 import { isBlocking } from '../../../../src/domains/submission/core/verdict/scan-verdict.js';
-import type { Finding } from '../../../../src/domains/submission/ports/skill-scanner.js';
+import type { ScanFinding } from '../../../../src/domains/submission/ports/skill-scanner.js';
 import { textTable } from '../../../audit/text-table.js';
 import { quantile } from '../../../../bench/quantile.js';
 import type { Sample } from './scan-data.js';
@@ -14,11 +14,11 @@ const MIN_RECALL = 0.5;
 const MAX_PUBLISHED_UNSEEN = 0;
 
 /** How a submission of it would go on: it fails the scan, or is judged. */
-export type End = 'failed' | Verdict;
+export type End = 'failed' | JudgeVerdict;
 
 export interface Scanned {
   sample: Sample;
-  findings: readonly Finding[];
+  findings: readonly ScanFinding[];
   ms: number[];
   end: End;
 }

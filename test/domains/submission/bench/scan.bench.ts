@@ -1,6 +1,6 @@
 import { createRulesJudge } from '../../../../src/domains/submission/adapters/judge/judge-rules.js';
 import { createSkillScanner } from '../../../../src/domains/submission/adapters/scanner/skill-scanner.js';
-import { verdictOf } from '../../../../src/domains/submission/core/judgement/judgement.js';
+import { judgeVerdictOf } from '../../../../src/domains/submission/core/judgement/judgement.js';
 import { isBlocking } from '../../../../src/domains/submission/core/verdict/scan-verdict.js';
 import type { ScanResult } from '../../../../src/domains/submission/ports/skill-scanner.js';
 import { cpuMsOf } from '../../../../bench/cpu.js';
@@ -12,7 +12,7 @@ const REPEATS = 3;
 
 /** Recall by attack type, false positives and time of the deterministic scan, alone and with the built-in judge behind it, on
  *  labelled skills of others. */
-export async function scan(): Promise<boolean> {
+export async function benchmark(): Promise<boolean> {
   const samples = readSamples();
   if (!samples) {
     process.stdout.write('skipped: the labelled skills are not there (../shared/data/skills)\n');
@@ -43,7 +43,7 @@ const judge = createRulesJudge();
 async function endOf({ files }: Sample, findings: Scanned['findings'], signal: AbortSignal): Promise<End> {
   if (findings.some(isBlocking)) return 'failed';
   const skill = { files, contentHash: 'not asked for', commit: 'not asked for' };
-  return verdictOf(await judge.judge(skill, findings, signal));
+  return judgeVerdictOf(await judge.judge(skill, findings, signal));
 }
 
 async function scanRepeatedly(scanOnce: () => Promise<ScanResult>): Promise<Pick<Scanned, 'findings' | 'ms'>> {

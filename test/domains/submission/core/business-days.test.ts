@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { afterBusinessDays, businessDaysBetween } from '../../../../src/domains/submission/core/business-days.js';
+import { addBusinessDays, businessDaysBetween } from '../../../../src/domains/submission/core/business-days.js';
 
 /** 16 November 2026 is a Monday. */
 function at(text: string): Date {
@@ -29,15 +29,15 @@ describe('a deadline in business days', () => {
     ['of no days is now', '17T10:00', 0, '17T10:00'],
     ['of no days on a Sunday is Monday', '22T10:00', 0, '23T00:00'],
   ])('%s', (_, from, days, deadline) => {
-    expect(afterBusinessDays(at(from), days)).toEqual(at(deadline));
+    expect(addBusinessDays(at(from), days)).toEqual(at(deadline));
   });
 });
 
-it('agree: so many business days lie between a moment and its deadline', () => {
+it('finds as many business days between a moment and its deadline as the deadline was given', () => {
   const moments = fc.date({ min: new Date('2026-01-01'), max: new Date('2030-01-01'), noInvalidDate: true });
   fc.assert(
     fc.property(moments, fc.integer({ min: 0, max: 40 }), (from, days) => {
-      expect(businessDaysBetween(from, afterBusinessDays(from, days))).toBeCloseTo(days, 9);
+      expect(businessDaysBetween(from, addBusinessDays(from, days))).toBeCloseTo(days, 9);
     }),
   );
 });

@@ -3,14 +3,14 @@ import { SLA_TARGETS, slaFigures } from '../../../../src/domains/submission/core
 
 const NOTHING = { tier1: [], tier2: [], approveToPublish: [], endToEnd: [], review: [] };
 
-describe('figures of what is promised', () => {
+describe('the figures of promised times', () => {
   it('are unknown, not zero, where nothing was measured', () => {
     const figures = Object.values(slaFigures(NOTHING));
     expect(figures).toHaveLength(Object.keys(SLA_TARGETS).length);
     for (const figure of figures) expect(figure).toEqual({ sampleSize: 0, p50: null, p95: null, withinTypical: 0 });
   });
 
-  it('name what half and what nineteen of twenty stay below, whatever their order', () => {
+  it('give the median and the 95th percentile, in whatever order the values come', () => {
     const tier1 = Array.from({ length: 20 }, (_, n) => (20 - n) * 100);
     expect(slaFigures({ ...NOTHING, tier1 }).tier1).toEqual({
       sampleSize: 20,
@@ -20,7 +20,7 @@ describe('figures of what is promised', () => {
     });
   });
 
-  it('of one are that one', () => {
+  it('of a single value are that value', () => {
     expect(slaFigures({ ...NOTHING, review: [7] }).review).toEqual({
       sampleSize: 1,
       p50: 7,

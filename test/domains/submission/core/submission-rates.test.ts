@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { submissionRates } from '../../../../src/domains/submission/core/submission-rates.js';
 
-it('are unknown, not zero, where nothing was decided', () => {
+it('leaves rates unknown, not zero, where nothing was decided', () => {
   expect(submissionRates({ byState: { RECEIVED: 3 }, rejectedByPerson: 0, givenUp: 0 })).toEqual({
     autoApproveRate: null,
     needsReviewRate: null,

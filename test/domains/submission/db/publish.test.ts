@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createPool } from '../../../../src/db/postgres/client.js';
-import { isTransient } from '../../../../src/db/transient.js';
+import { isTransient } from '../../../../src/db/postgres/database-fault.js';
 import { submission } from '../../../../src/domains/submission/table.js';
 import { holdLock } from '../../../support/barrier.js';
 import { attemptsOf, itemOf, lastMetadataOf, taskOf, trailFaults } from '../../../support/facts.js';
@@ -64,8 +64,8 @@ describe('a worker that is lost while it publishes', () => {
     await proxy.close();
 
     const claim = await byHand(spine.limited, submission).claim(second, { state: 'AUTO_APPROVED', stage: 'publish' });
-    expect(claim.answer).toBe(isWritten ? 'superseded' : 'run');
-    if (claim.answer === 'run') await commitPublishing(spine.limited, claim.claimed);
+    expect(claim.is).toBe(isWritten ? 'superseded' : 'run');
+    if (claim.is === 'run') await commitPublishing(spine.limited, claim.claimed);
     await publishAll(spine.limited, third);
 
     expect(await versionsOf(spine.pool, repo)).toEqual([
@@ -80,7 +80,7 @@ describe('a worker that is lost while it publishes', () => {
   });
 });
 
-/** What two publishers of a skill meet first: of one that is new, the table; of one that is known, its row. */
+/** Where two publishers of a skill meet first: at the table if the skill is new, at its row if it is known. */
 const MEETINGS: [string, boolean][] = [
   ['a new skill', false],
   ['a known skill', true],
@@ -101,7 +101,7 @@ describe.each(MEETINGS)('two submissions of %s that publish at the same moment',
       await barrier.start((pool) => commitPublishing(pool, claims[1])),
     ];
     await barrier.release();
-    for (const { result } of started) expect(await result).toEqual({ step: { do: 'end', why: 'final' } });
+    for (const { result } of started) expect(await result).toEqual({ do: 'end', why: 'final' });
     const before = isKnown ? 1 : 0;
     return { one, two, repo, versions: (await versionsOf(spine.pool, repo)).slice(before), before };
   }
@@ -143,8 +143,8 @@ describe('a submission that a second worker takes up', () => {
     );
     await barrier.release();
 
-    expect(await slow.result).toEqual({ step: { do: 'end', why: 'final' } });
-    expect(await quick.result).toMatchObject({ answer: 'superseded' });
+    expect(await slow.result).toEqual({ do: 'end', why: 'final' });
+    expect(await quick.result).toMatchObject({ is: 'superseded' });
     expect(await versionsOf(spine.pool, repo)).toHaveLength(2);
   });
 
@@ -156,8 +156,8 @@ describe('a submission that a second worker takes up', () => {
     const slow = commitPublishing(spine.pool, claimed);
     await barrier.release();
 
-    expect(await quick.result).toEqual({ step: { do: 'end', why: 'final' } });
-    expect(await slow).toEqual({ refused: 'superseded' });
+    expect(await quick.result).toEqual({ do: 'end', why: 'final' });
+    expect(await slow).toBe('superseded');
     expect(await versionsOf(spine.pool, repo)).toHaveLength(2);
     expect(await taskOf(spine.pool, id, 'publish')).toMatchObject({ status: 'done', crashes: 1 });
   });

@@ -1,16 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { RetentionStep } from '../../../../src/core/jobs.js';
 import { inTransaction } from '../../../../src/db/postgres/client.js';
-import { retainBatch } from '../../../../src/db/recovery/retention.js';
+import { removeBatch } from '../../../../src/db/recovery/retention.js';
+import { type SubmissionKept, submissionKeeps } from '../../../../src/domains/submission/db/keeps.js';
 import { findFiles, keepContent } from '../../../../src/domains/submission/db/skill-contents.js';
 import { findSubmission, saveJudgement } from '../../../../src/domains/submission/db/submissions.js';
 import { holdLock } from '../../../support/barrier.js';
-import { KEPT } from '../../../support/maintenance.js';
 import { fetched, publish, skillOf, submitted } from '../support/skills.js';
 import { useSpine } from '../../../support/spine.js';
 
 const spine = useSpine();
 const OLD = 91;
+const DAY_MS = 86_400_000;
+const KEPT: SubmissionKept = { kept: { skillContentsMs: 90 * DAY_MS, discoveredPackagesMs: 90 * DAY_MS } };
 
 beforeEach(async () => {
   await spine.pool.query(
@@ -18,12 +19,14 @@ beforeEach(async () => {
   );
 });
 
-async function retain(step: RetentionStep, rows = 2): Promise<number> {
+async function retain(name: string, rows = 2): Promise<number> {
+  const part = submissionKeeps.find((each) => each.name === name);
+  if (!part) throw new RangeError(`no part '${name}' of retention`);
   let total = 0;
   for (;;) {
-    const { count, isLast } = await retainBatch(spine.limited, KEPT, step, rows);
+    const count = await removeBatch(spine.limited, part, part.keptMs(KEPT), rows);
     total += count;
-    if (isLast) return total;
+    if (count < rows) return total;
   }
 }
 
@@ -89,7 +92,7 @@ describe('the content of submissions', () => {
     expect(await isKept(hash)).toBe(true);
   });
 
-  it('is whole for whoever fetches it again while it is being deleted', async () => {
+  it('is whole for a submission that fetches it again while it is being deleted', async () => {
     const { hash } = await withContent({ daysAgo: OLD });
     const skill = skillOf(`Content ${String(made)}.`);
     const next = await submitted(spine.pool);
@@ -105,7 +108,7 @@ describe('the content of submissions', () => {
     expect(await isKept(hash)).toBe(true);
   });
 
-  it('is not deleted under somebody who has just fetched it again', async () => {
+  it('is not deleted under a submission that has just fetched it again', async () => {
     const { hash } = await withContent({ daysAgo: OLD });
     const next = await submitted(spine.pool);
     await inTransaction(spine.pool, async (sql) => {
@@ -132,7 +135,7 @@ describe('the content of submissions', () => {
   });
 });
 
-describe('what discovery has looked at', () => {
+describe('a package version that discovery examined', () => {
   it('is forgotten when it is old and there is a newer version, which stays however old', async () => {
     for (const [name, version, days] of [
       ...([

@@ -79,7 +79,7 @@ describe('a published skill', () => {
     expect(new Set(versions).size).toBe(8);
   });
 
-  it('leaves its name to whoever had it, and takes one with its owner', async () => {
+  it('leaves its name to the skill that had it first, and adds its owner to its own', async () => {
     const [mine, theirs] = ['https://github.com/ada/tools', 'https://github.com/Eve/tools'];
     await publish(await fetched(mine, 'Mine.'));
     await publish(await fetched(theirs, 'Theirs.'));

@@ -15,7 +15,7 @@ const find = findIn(submission);
 
 type State = keyof typeof ALLOWED;
 
-/** Word for word from the specification, and not from the table that is tested: what may lead from a state to another one. */
+/** The legal moves, word for word from the specification and not from the table under test. */
 const ALLOWED = {
   RECEIVED: { VENDOR_APPROVED: ['outcome'], TIER1_SCANNING: ['outcome'], REJECTED: ['cancel', 'exhaustion'] },
   VENDOR_APPROVED: { PUBLISHED: ['outcome'], REJECTED: ['spent', 'cancel', 'exhaustion'] },
@@ -41,7 +41,7 @@ const STATES = Object.keys(ALLOWED) as State[];
 const FINAL: readonly State[] = ['PUBLISHED', 'REJECTED', 'TIER1_FAILED'];
 const LIVE = STATES.filter((state) => !FINAL.includes(state));
 
-/** An admin lets the work begin anew there, in a new visit: nowhere where the scan or the judge would be passed by. */
+/** States from which an admin may retry, in a new visit. A retry from any other state would skip the scan or the judge. */
 const BEGUN_ANEW: readonly State[] = ['RECEIVED', 'TIER1_SCANNING'];
 
 const VIAS = Object.keys({
@@ -49,7 +49,7 @@ const VIAS = Object.keys({
   ...{ pause: 0, resume: 0, park: 0, reprioritize: 0 },
 } satisfies Record<Via, 0>) as Via[];
 
-/** What stays in its state changes a flag, or is driven on there. */
+/** Moves that keep the state: they change a flag, or drive the item on in the same state. */
 const STAYING: readonly Via[] = ['rescue', 'pause', 'resume', 'park', 'reprioritize'];
 
 function allowed(from: State, to: State): Via[] {
@@ -88,7 +88,7 @@ async function submissionIn(state: State): Promise<string> {
   return id;
 }
 
-/** Whether the mechanism makes this move. It is taken back. */
+/** Whether the mechanism makes this move. The transaction is rolled back afterwards. */
 async function isMade(client: pg.PoolClient, id: string, move: { from: State; to: State; via: Via }): Promise<boolean> {
   const { visit, epoch } = await itemOf(spine.pool, id);
   const flags = { pausedUntil: 'infinity', reason: 'tried', priority: 1 } as const;
@@ -104,7 +104,7 @@ async function isMade(client: pg.PoolClient, id: string, move: { from: State; to
   }
 }
 
-describe('of every state and every way to leave it', () => {
+describe('a submission leaves its state only by legal moves', () => {
   it.each(STATES)('%s goes where the specification says, and nowhere else', async (from) => {
     const id = await submissionIn(from);
     const before = await auditOf(spine.pool, id);

@@ -13,7 +13,7 @@ import {
   readThroughput,
   readTotals,
 } from '../../../../src/db/reads/queue.js';
-import { countRoom } from '../../../../src/db/submission-room.js';
+import { countRoom } from '../../../../src/db/spine/owner-room.js';
 import { submission } from '../../../../src/domains/submission/table.js';
 import type { Sql } from '../../../../src/ports/sql.js';
 import { readsOf } from '../../../support/reads.js';
@@ -53,7 +53,7 @@ function list(filter: SubmissionFilter, more: Partial<typeof PAGE> | object = {}
   return (sql) => scanSubmissions(sql, filter, { ...PAGE, ...more });
 }
 
-/** Entries of indexes that each may look at: what it answers, the live ones, and the pages of trees on the way. */
+/** The index entries that each request may read: its answer, the live rows, and the tree pages on the way. */
 const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['a page of all', list({}), 500],
   ['a page from the other end', list({}, { sort: 'oldest' }), 500],
@@ -64,7 +64,7 @@ const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['one position', (sql) => findPosition(sql, submission, ID), 500],
   ['how many wait', (sql) => countQueued(sql, submission), 500],
   ['what holds them back', (sql) => listHolding(sql, submission), 500],
-  ['room for more of an owner’s', (sql) => countRoom(sql, 'owner-4', 500), 100],
+  ['room for more of an owner’s', (sql) => countRoom(sql, submission, 'owner-4', 500), 100],
   ['how fast it goes', (sql) => readThroughput(sql, submission), 1_000],
   ['totals', (sql) => readTotals(sql, submission), 100],
   ['the stuck', (sql) => listStuck(sql, submission, 51), 1_000],
@@ -73,13 +73,17 @@ const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['statistics', (sql) => findAggregate(sql, 'submission-stats'), 100],
 ];
 
+function reads(work: Parameters<typeof readsOf>[1]) {
+  return readsOf(spine, work, ['submissions']);
+}
+
 function sum(values: readonly number[]): number {
   return values.reduce((total, each) => total + each, 0);
 }
 
 describe('a request among thousands of finished submissions', () => {
   it.each(REQUESTS)('reads few of them: %s', async (_, request, most) => {
-    const { scanned, found } = await readsOf(spine, request);
+    const { scanned, found } = await reads(request);
     expect(scanned).toBe(0);
     expect(sum(Object.values(found))).toBeLessThan(most);
   });
@@ -99,14 +103,14 @@ describe('a request among thousands of finished submissions', () => {
     await spine.pool.query('VACUUM ANALYZE items');
     expect(await findPosition(spine.pool, submission, first)).toBe(1);
     expect(await findPosition(spine.pool, submission, last)).toBe(QUEUE_CAP + 1);
-    const { scanned, found } = await readsOf(spine, (sql) => findPosition(sql, submission, first));
+    const { scanned, found } = await reads((sql) => findPosition(sql, submission, first));
     expect(scanned + sum(Object.values(found))).toBeLessThan(500);
     await spine.pool.query(`DELETE FROM items WHERE owner IN ('many', 'ada')`);
   });
 
   it('would be seen to read them all if the index of what was given up were gone', async () => {
     await spine.pool.query('DROP INDEX items_given_up');
-    const { scanned, found } = await readsOf(spine, (sql) => countShelf(sql, submission));
+    const { scanned, found } = await reads((sql) => countShelf(sql, submission));
     expect(scanned + sum(Object.values(found))).toBeGreaterThan(FINISHED / 2);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createStats } from '../../../../src/activities/background/stats.js';
+import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
 import { findAggregate } from '../../../../src/domains/submission/db/aggregates.js';
 import { computeSubmissionSla } from '../../../../src/domains/submission/db/submission-sla.js';
 import { computeSubmissionStats } from '../../../../src/domains/submission/db/submission-stats.js';
@@ -127,16 +127,15 @@ describe('what is promised of submissions', () => {
 
 describe('refreshing them', () => {
   it('keeps the figures with the time they were computed at, and the last ones until then', async () => {
-    const { refreshAggregate } = createStats(spine.limited);
     expect(await findAggregate(spine.pool, 'submission-stats')).toBeNull();
-    await refreshAggregate('submission-stats');
+    await refreshAggregate(spine.limited, 'submission-stats');
     await spine.pool.query(`UPDATE aggregates SET computed_at = now() - interval '90 seconds'`);
     await makeSubmission(spine.pool);
 
     const before = await findAggregate<{ total: number }>(spine.pool, 'submission-stats');
     expect(before).toMatchObject({ figures: { total: 0 } });
     expect(before?.ageMs).toBeGreaterThanOrEqual(89_000);
-    await refreshAggregate('submission-stats');
+    await refreshAggregate(spine.limited, 'submission-stats');
     const after = await findAggregate<{ total: number }>(spine.pool, 'submission-stats');
     expect(after).toMatchObject({ figures: { total: 1 } });
     expect(after?.ageMs).toBeLessThan(60_000);

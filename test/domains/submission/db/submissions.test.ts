@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../../src/db/postgres/client.js';
 import { findJudgement, saveJudgement } from '../../../../src/domains/submission/db/submissions.js';
-import { fetched, skillOf } from '../support/skills.js';
+import { fetched, skillOf, submitted } from '../support/skills.js';
 import { useSpine } from '../../../support/spine.js';
 import { JUDGEMENT } from '../support/submission-ends.js';
 
@@ -20,4 +20,14 @@ it('keeps a judgement made anew in the place of one that cannot be read', async 
   for (let n = 0; n < 2; n += 1) await inTransaction(spine.pool, save);
 
   expect(await findJudgement(spine.pool, skill.contentHash, 'm:f0')).toEqual(JUDGEMENT);
+});
+
+it('deletes the row of a submission with its item, although the Prisma schema declares no relation', async () => {
+  const id = await submitted(spine.pool);
+  const rowsOf = () => spine.pool.query('SELECT id FROM submissions WHERE id = $1', [id]);
+  expect((await rowsOf()).rows).toEqual([{ id }]);
+
+  await spine.pool.query('DELETE FROM items WHERE id = $1', [id]);
+
+  expect((await rowsOf()).rows).toEqual([]);
 });

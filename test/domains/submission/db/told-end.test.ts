@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../../src/db/postgres/client.js';
-import { cancelItem, retryItem } from '../../../../src/db/spine/control.js';
 import { recordTransition } from '../../../../src/db/spine/transition.js';
 import { submission } from '../../../../src/domains/submission/table.js';
-import type { Pipeline } from '../../../../src/core/pipeline.js';
 import { itemOf } from '../../../support/facts.js';
 import { submitted } from '../support/skills.js';
-import { byHand, findIn, ROOT, useSpine } from '../../../support/spine.js';
+import { byHand, ROOT, useSpine } from '../../../support/spine.js';
 import { REJECTIONS, waysToEnd } from '../support/submission-ends.js';
-import { straight } from '../../../support/tables.js';
 
 const spine = useSpine();
 const EMAIL = 'ada@example.org';
@@ -58,22 +55,5 @@ describe('whoever left an address with a submission', () => {
     const id = await submitted(spine.pool);
     await waysToEnd(spine.pool).cancelled(id);
     expect(await toldOf(id)).toEqual([]);
-  });
-
-  it('is told by any pipeline whose table says so, and again when an item that was opened again ends', async () => {
-    const { tells } = submission;
-    if (!tells) throw new Error('submissions tell nobody');
-    const states = { ...straight.states, CANCELLED: { ends: 'failed', reopens: straight.start } } as const;
-    const table: Pipeline = { ...straight, states, tells };
-    const find = findIn(table);
-    const id = await byHand(spine.pool, table).make();
-    await spine.pool.query(
-      `INSERT INTO submissions (id, repo_url, skill_name, email) VALUES ($1, 'https://github.com/a/b', 'b', $2)`,
-      [id, EMAIL],
-    );
-    await cancelItem(spine.pool, find, { itemId: id, actor: ROOT });
-    await retryItem(spine.pool, find, { itemId: id, actor: ROOT });
-    await cancelItem(spine.pool, find, { itemId: id, actor: ROOT });
-    expect(await toldOf(id)).toMatchObject([{ id: `item_ended:${id}:1` }, { id: `item_ended:${id}:2` }]);
   });
 });

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BACKGROUND_QUEUES, type BackgroundQueue } from '../../../../src/core/schedules.js';
 import { queueStatus } from '../../../../src/temporal/queue-status.js';
 import { type SourceServer, startSourceServer } from '../adapters/source-server.js';
 import { itemOf } from '../../../support/facts.js';
@@ -19,11 +18,11 @@ const RUNS = 60;
 const RESCUED_WITHIN_MS = 60_000;
 const DONE_WITHIN_MS = 30_000;
 
-const WORKFLOWS: Record<BackgroundQueue, { name: string; input: object }> = {
-  stats: { name: 'stats-refresh', input: {} },
-  discovery: { name: 'discover-npm', input: { keyword: 'skill', perRun: 20 } },
-  enrichment: { name: 'enrich-skills', input: { perRun: 20 } },
-};
+const JOBS = [
+  { job: 'stats-refresh', queue: 'jobs-stats', input: {} },
+  { job: 'discover-npm', queue: 'jobs-discovery', input: { keyword: 'skill', perRun: 20 } },
+  { job: 'enrich-skills', queue: 'jobs-enrichment', input: { perRun: 20 } },
+];
 
 let hanging: SourceServer;
 let installation: Installation;
@@ -82,21 +81,20 @@ async function lockFigures(): Promise<pg.PoolClient> {
 }
 
 async function flood(): Promise<void> {
-  for (const queue of BACKGROUND_QUEUES) {
-    const { name, input } = WORKFLOWS[queue];
+  for (const job of JOBS) {
     const start = () =>
-      temporal.workflow.start(name, {
+      temporal.workflow.start('run-job', {
         workflowId: `flood-${randomUUID()}`,
-        taskQueue: queue,
-        args: [input],
-        workflowRunTimeout: '10m',
+        taskQueue: 'jobs',
+        args: [{ ...job, key: randomUUID() }],
+        workflowExecutionTimeout: '10m',
       });
     await Promise.all(Array.from({ length: RUNS }, start));
   }
 }
 
 async function areOccupied(): Promise<boolean> {
-  const backlogs = await Promise.all(BACKGROUND_QUEUES.map((queue) => queueStatus(temporal, queue)));
+  const backlogs = await Promise.all(JOBS.map(({ queue }) => queueStatus(temporal, queue)));
   return backlogs.every(({ backlog }) => (backlog ?? 0) > 0);
 }
 

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { answerOf, saying } from '../../../adapters/model-server.js';
+import { saying } from '../../../adapters/model-server.js';
+import { answerOf } from '../adapters/judge/judge-server.js';
 
 /** An OpenAI-compatible model that is well, down or silent, by the skill that it is shown. */
 export interface MoodyJudge {

@@ -1,4 +1,5 @@
-import { answerOf, completionOf, saying } from '../../../adapters/model-server.js';
+import { completionOf, saying } from '../../../adapters/model-server.js';
+import { answerOf } from '../adapters/judge/judge-server.js';
 import { startReceiver } from '../../../adapters/receiver.js';
 import { CRITERIA } from '../../../../src/domains/submission/core/judgement/judgement.js';
 

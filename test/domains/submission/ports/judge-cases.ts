@@ -1,4 +1,5 @@
-import type { Finding, Severity } from '../../../../src/domains/submission/ports/skill-scanner.js';
+import type { Severity } from '../../../../src/domains/submission/core/verdict/scan-verdict.js';
+import type { ScanFinding } from '../../../../src/domains/submission/ports/skill-scanner.js';
 import type { Skill, SkillFile } from '../../../../src/domains/submission/ports/skill.js';
 
 /** A skill that nobody could object to: it explains, and can do nothing by itself. */
@@ -32,7 +33,7 @@ export function goodSkill({ adds = '', files = [] }: { adds?: string; files?: re
   return skillOf(fileOf('SKILL.md', GOOD_SKILL_MD + adds), ...files);
 }
 
-export function findingOf(severity: Severity, given: Partial<Finding> = {}): Finding {
+export function findingOf(severity: Severity, given: Partial<ScanFinding> = {}): ScanFinding {
   return {
     id: 'sample-rule',
     name: 'A sample finding',

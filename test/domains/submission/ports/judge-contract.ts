@@ -3,13 +3,13 @@ import {
   type Criterion,
   CRITERIA,
   RUBRIC,
-  verdictOf,
+  judgeVerdictOf,
 } from '../../../../src/domains/submission/core/judgement/judgement.js';
 import { classifyError } from '../../../../src/core/error-class.js';
 import { linesOf } from '../../../../src/domains/submission/core/text/plain-text.js';
 import type { PrivilegeKind } from '../../../../src/domains/submission/core/judgement/privilege.js';
 import type { Judge, Judgement } from '../../../../src/domains/submission/ports/judge.js';
-import type { Finding } from '../../../../src/domains/submission/ports/skill-scanner.js';
+import type { ScanFinding } from '../../../../src/domains/submission/ports/skill-scanner.js';
 import type { Skill } from '../../../../src/domains/submission/ports/skill.js';
 import { fileOf, findingOf, goodSkill, INJECTIONS, skillOf } from './judge-cases.js';
 
@@ -42,7 +42,8 @@ const UNSEEN: Readonly<Record<string, Skill>> = {
   }),
 };
 
-/** What every judge promises, whoever decides the marks: the good skill passes, and nothing in a skill can make it pass. */
+/** What every judge promises, whoever decides the marks: the good skill passes, and nothing in a skill can make it
+ *  pass. */
 export function judgeContract(name: string, open: () => Promise<Bench>): void {
   describe(`${name} keeps a judge's promises`, () => {
     let bench: Bench;
@@ -51,7 +52,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
     });
     afterAll(() => bench.close());
 
-    async function judged(skill: Skill, ...findings: readonly Finding[]): Promise<Judgement> {
+    async function judged(skill: Skill, ...findings: readonly ScanFinding[]): Promise<Judgement> {
       const judgement = await bench.judge.judge(skill, findings, PATIENT);
       expectSound(judgement, skill);
       return judgement;
@@ -60,7 +61,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
     it('approves a skill that nobody could object to', async () => {
       const judgement = await judged(goodSkill());
 
-      expect(verdictOf(judgement)).toBe('approve');
+      expect(judgeVerdictOf(judgement)).toBe('approve');
       expect(judgement).toMatchObject({ limits: [], privileges: [] });
     });
 
@@ -75,7 +76,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
     it.each(['critical', 'high', 'medium'] as const)('approves nothing with a %s finding', async (severity) => {
       const judgement = await judged(goodSkill(), findingOf('info'), findingOf(severity), findingOf('low'));
 
-      expect(verdictOf(judgement)).toBe(severity === 'medium' ? 'review' : 'reject');
+      expect(judgeVerdictOf(judgement)).toBe(severity === 'medium' ? 'review' : 'reject');
       expect(judgement.limits).toHaveLength(1);
     });
 
@@ -89,14 +90,14 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
       const judgement = await judged(skill);
 
       expect(judgement.privileges.map((privilege) => privilege.kind)).toEqual([kind]);
-      expect(verdictOf(judgement)).toBe('review');
+      expect(judgeVerdictOf(judgement)).toBe('review');
     });
 
     it.each(Object.entries(INJECTIONS))('is not talked into approval by text that %s', async (_, text) => {
       for (const skill of [goodSkill({ adds: text }), goodSkill({ files: [fileOf('docs/more.md', `\n${text}\n`)] })]) {
         const judgement = await judged(skill);
 
-        expect(verdictOf(judgement)).not.toBe('approve');
+        expect(judgeVerdictOf(judgement)).not.toBe('approve');
         expect(judgement.concerns[0]).toMatchObject({ criterion: 'noSocialEngineering' });
         expect(judgement.concerns[0]?.quote).not.toBeNull();
       }
@@ -105,7 +106,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
     it.each(Object.entries(UNSEEN))('approves nothing it has not seen: %s', async (_, skill) => {
       const judgement = await judged(skill);
 
-      expect(verdictOf(judgement)).not.toBe('approve');
+      expect(judgeVerdictOf(judgement)).not.toBe('approve');
       expect(judgement.limits.map(({ because }) => because).join()).toContain('did not see');
     });
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../../src/config.js';
-import { judgeOf } from '../../../../src/domains/submission/start/judge.js';
+import { loadConfig } from '../../../../src/start/parts/from-domains.js';
+import { submissionDomain } from '../../../../src/domains/submission/domain.js';
+import { settingsOf } from '../../../../src/start/parts/domain.js';
+import { createConfiguredJudge } from '../../../../src/domains/submission/start/judge.js';
 
 async function versionWith(environment: Record<string, string>): Promise<string> {
-  return (await judgeOf(loadConfig(environment))).version;
+  return (await createConfiguredJudge(settingsOf(loadConfig(environment), submissionDomain).judge)).version;
 }
 
 describe('the judge that is configured', () => {

@@ -1,11 +1,14 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../../../src/config.js';
 import { tokenOf } from '../../../api/setup.js';
 import { HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
 import { type Parts, startParts } from '../../../start/parts.js';
 import { runChild } from '../../../start/run-child.js';
+
+const examples = join(projectRoot, 'examples');
 
 let parts: Parts;
 let folder: string;
@@ -19,33 +22,73 @@ afterAll(async () => {
 });
 
 async function submit(...args: string[]) {
-  const child = runChild('src/start/submit.ts', args, { env: parts.settings });
+  const child = runChild('src/domains/submission/start/submit.ts', args, { env: parts.settings });
   const code = await child.exited;
   const figures = JSON.parse(child.output().trimEnd().split('\n').at(-1) ?? '') as Record<string, unknown>;
   return { code, figures, output: child.output() };
 }
 
 describe('npm run submit', () => {
-  it('follows a folder to its publication, and says what of it was not committed', async () => {
+  it('follows a folder of a branch to its publication, and says that there are changes which are not committed', async () => {
     const root = repositoryIn(join(folder, 'fine'), { 'skills/tidy-notes/SKILL.md': HARMLESS });
     writeFileSync(join(root, 'skills', 'tidy-notes', 'draft.md'), 'later');
 
-    const { code, figures, output } = await submit(join(root, 'skills', 'tidy-notes'));
+    const { code, figures, output } = await submit(join(root, 'skills', 'tidy-notes'), '--ref', 'main');
 
     expect(code, output).toBe(0);
     expect(figures).toMatchObject({ ok: true, state: 'PUBLISHED', version: '1.0.0', model: 'rules-v1' });
-    expect(output).toContain('What is not committed is not submitted');
+    expect(output).toContain('The repository has changes that are not committed. They are not submitted.');
     for (const state of ['TIER1_SCANNING', 'TIER2_SCANNING', 'AUTO_APPROVED', 'PUBLISHED']) {
       expect(output).toMatch(new RegExp(`^ +\\d+\\.\\d s {2}${state}`, 'm'));
     }
     expect(output).toMatch(/^Published as tidy-notes 1\.0\.0; \d+ of 100 points by rules-v1\.$/m);
   });
 
+  it('publishes an example, which is a folder of another repository, as a repository of its own', async () => {
+    const { code, figures, output } = await submit('examples/tidy-notes');
+
+    expect(code, output).toBe(0);
+    expect(figures).toMatchObject({ ok: true, state: 'PUBLISHED', version: '1.0.0' });
+    expect(output).toMatch(
+      /^examples\/tidy-notes is no git repository of its own, so a temporary one was made of its 2 files\.$/m,
+    );
+    const { rows } = await parts.pool.query<{ repo_url: string; path: string }>(
+      `SELECT repo_url, path FROM submissions JOIN skill_files USING (content_hash) WHERE id = $1 ORDER BY path`,
+      [figures['id']],
+    );
+    expect(rows.map(({ path }) => path)).toEqual(['SKILL.md', 'example.md']);
+    expect(rows[0]?.repo_url.startsWith(parts.settings['DATA_DIR'] ?? '-')).toBe(true);
+
+    const again = await submit('examples/tidy-notes');
+    expect(again.output).toMatch(/^Nothing has changed: tidy-notes\S* 1\.0\.0 has this content already; /m);
+  });
+
+  it('refuses the example that pipes a download into a shell', async () => {
+    const { code, figures, output } = await submit('examples/refused-install');
+
+    expect(code, output).toBe(1);
+    expect(figures).toMatchObject({ ok: false, state: 'TIER1_FAILED' });
+    expect(output).toMatch(/^ {2}SKILL\.md:16 {2}Download piped into an interpreter \(high\)$/m);
+  });
+
+  it('publishes the next version of a folder that is no repository under the same name', async () => {
+    const skill = join(folder, 'no-repository', 'list-notes');
+    mkdirSync(skill, { recursive: true });
+    writeFileSync(join(skill, 'SKILL.md'), HARMLESS.replace('tidy-notes', 'list-notes'));
+    expect((await submit(skill)).output).toMatch(/^Published as list-notes 1\.0\.0; /m);
+
+    writeFileSync(join(skill, 'more.md'), 'More of it.');
+    const { code, output } = await submit(skill);
+
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/^Published as list-notes 1\.1\.0; /m);
+  });
+
   it('says that nothing has changed when the same content is submitted again, here as a whole repository', async () => {
     const root = repositoryIn(join(folder, 'sort-notes'), { 'SKILL.md': HARMLESS });
     const first = await submit(root, '--path', '.');
     expect(first.code, first.output).toBe(0);
-    expect(first.output).toMatch(/^Whoever has this link sees how it goes: http\S+\/status\S+$/m);
+    expect(first.output).toMatch(/^Anybody who has this link can follow the submission: http\S+\/status\S+$/m);
 
     const again = await submit(root, '--path', '.');
 
@@ -68,7 +111,7 @@ describe('npm run submit', () => {
   });
 
   it('tells how it is used', async () => {
-    const child = runChild('src/start/submit.ts', ['--help']);
+    const child = runChild('src/domains/submission/start/submit.ts', ['--help']);
     expect(await child.exited).toBe(0);
     expect(child.output()).toMatch(/^npm run submit -- <git url or folder>/);
   });
@@ -119,7 +162,13 @@ describe('npm run submit', () => {
   });
 
   it.each<[string, string[], RegExp]>([
-    ['a folder is in no repository', [tmpdir()], /is in no git repository/],
+    ['a branch of a folder in no repository is named', [tmpdir(), '--ref', 'main'], /not a git repository/],
+    ['a folder has no SKILL.md', [examples], /examples has no SKILL\.md.* have one: refused-install, tidy-notes\.$/m],
+    [
+      'a file is named',
+      [join(examples, 'tidy-notes/SKILL.md')],
+      /is no folder\. Name the skill's folder: .*tidy-notes$/m,
+    ],
     ['there is no such folder', ['/nowhere/at-all'], /\/nowhere\/at-all is no folder/],
     ['a host is not allowed', ['https://example.com/a/b'], /repoUrl must be on one of these hosts: github\.com/],
     ['nothing is named', [], /name one repository or folder: npm run submit/],

@@ -1,20 +1,25 @@
-import { WORKER_SILENT_SECONDS } from '../../../../core/presence-verdict.js';
+import { WORKER_SILENT_SECONDS } from '../../../../core/worker-silence.js';
 import { StartError } from '../../../../start/embedded/start-error.js';
-import type { DrillDatabase, WorkerSeen } from './drill-database.js';
+import type { WorkerSeen } from './drill-database.js';
+import { lookUntil } from './look-until.js';
+import type { RoundDeps } from './round.js';
 import type { RoundKind } from './verdict.js';
 import { isFrozen, isWorkerProcess } from './worker-process.js';
 
-/** Of a worker on another machine; one of ours can be looked at. */
+/** A worker of another machine that was silent for this long counts as gone. A worker of this machine is looked at
+ *  directly. */
 const SILENT_MS = WORKER_SILENT_SECONDS * 1_000;
 
-/** The workers that are there. A drill needs one to strike and one that takes over. */
-export async function assembleCrew(database: DrillDatabase, kind: RoundKind, host: string): Promise<WorkerSeen[]> {
-  const known = await database.listWorkers();
-  // A pid that was used before is the latest's: the registry lists that one first.
-  const latest = known.filter((each, at) => known.findIndex((one) => isSameProcess(one, each)) === at);
-  const crew = latest.filter((each) => (each.host === host ? isThere(each.pid) : each.silentForMs < SILENT_MS));
+/** Between two looks at the registry. A worker takes seconds to start. */
+const LOOK_EVERY_MS = 250;
+
+type CrewDeps = Pick<RoundDeps, 'database' | 'host' | 'patienceMs' | 'say' | 'signal'>;
+
+/** The workers that are running. A drill needs one worker to strike and another to take over. */
+export async function assembleCrew(deps: CrewDeps, kind: RoundKind): Promise<WorkerSeen[]> {
+  const crew = await awaitSecondWorker(deps, await listCrew(deps));
   assertEnough(crew);
-  const elsewhere = crew.find((each) => each.host !== host);
+  const elsewhere = crew.find((each) => each.host !== deps.host);
   if (kind !== 'kill' && elsewhere) {
     throw new StartError(
       `drill: ${elsewhere.name} runs on ${elsewhere.host}, where a frozen process can't be woken from here. ` +
@@ -22,6 +27,27 @@ export async function assembleCrew(database: DrillDatabase, kind: RoundKind, hos
     );
   }
   return crew;
+}
+
+async function listCrew({ database, host }: CrewDeps): Promise<WorkerSeen[]> {
+  const known = await database.listWorkers();
+  // Two workers may have had the same pid. The registry lists the latest first, and only that one can be running.
+  const latest = known.filter((each, at) => known.findIndex((one) => isSameProcess(one, each)) === at);
+  return latest.filter((each) => (each.host === host ? isRunning(each.pid) : each.silentForMs < SILENT_MS));
+}
+
+/** The worker that an earlier drill killed may still be starting again, so a lone worker is not refused at once. */
+async function awaitSecondWorker(deps: CrewDeps, crew: WorkerSeen[]): Promise<WorkerSeen[]> {
+  const [only] = crew;
+  if (!only || crew.length > 1) return crew;
+  const { patienceMs, say, signal } = deps;
+  say(`${only.name} (pid ${only.pid}) is the only worker; waiting up to ${patienceMs / 1_000} s for another to start`);
+  const wait = { withinMs: patienceMs, everyMs: LOOK_EVERY_MS, signal };
+  const joined = await lookUntil(wait, async () => {
+    const present = await listCrew(deps);
+    return present.length > 1 ? present : null;
+  });
+  return joined ?? crew;
 }
 
 function assertEnough(crew: WorkerSeen[]): void {
@@ -43,6 +69,6 @@ function isSameProcess(one: WorkerSeen, other: WorkerSeen): boolean {
   return one.host === other.host && one.pid === other.pid;
 }
 
-function isThere(pid: number): boolean {
+function isRunning(pid: number): boolean {
   return isWorkerProcess(pid) && !isFrozen(pid);
 }

@@ -3,17 +3,17 @@ import type { CanarySettings } from '../../core/canary-settings.js';
 import { createApiClient } from '../../../../start/parts/api-client.js';
 import type { EffectSeen } from './verdict.js';
 
-/** What the drill asks of the installation's API. */
+/** The calls that a drill makes to the installation's API. */
 export interface DrillApi {
-  /** Throws a sentence where the API is not there or does not take the token. */
+  /** Throws a sentence if the API does not answer or refuses the token. */
   assertAdmitted(): Promise<void>;
   submitCanary(settings: Pick<CanarySettings, 'stageMs' | 'faults'>): Promise<string>;
   findCanary(id: string): Promise<{ state: string; effects: EffectSeen[] }>;
-  /** Resolves when the item has ended, by this or before. */
+  /** Resolves when the item has ended, by this call or before it. */
   cancel(id: string): Promise<void>;
 }
 
-/** There is no such item; only one who is signed in is told so. */
+/** No item has this id. Only a caller with a valid token gets 404 for it. */
 const NIL = '00000000-0000-0000-0000-000000000000';
 
 const Accepted = z.object({ id: z.string() });
@@ -22,7 +22,8 @@ const Canary = z.object({
   effects: z.array(z.object({ visit: z.int(), stage: z.string(), unit: z.string() })),
 });
 
-/** Bounded in time by itself, and not ended with the drill: a drill that is called off cancels its canaries. */
+/** Each call has its own time limit and does not end with the drill's signal, because a drill that is called off still
+ *  cancels its canaries. */
 export function createDrillApi(url: string, token: string): DrillApi {
   const { call, read } = createApiClient({ name: 'drill', url, token, whose: "an admin's" });
   return {

@@ -6,22 +6,23 @@ export interface WorkerSeen {
   name: string;
   host: string;
   pid: number;
-  /** By the registry, which a worker tells every five seconds. */
+  /** Time since the worker last wrote to the registry, which it does every five seconds. */
   silentForMs: number;
 }
 
-/** What an item's rows say; its effects are asked of the API. */
+/** The facts that an item's rows hold. Its effects come from the API. */
 export type RowsSeen = Omit<ItemSeen, 'effects'>;
 
-/** What only the database knows: which process runs what, and when it began, by the one clock that decides ages. */
+/** The facts that only the database has: which process runs which attempt, and since when. All times come from the
+ *  database's clock. */
 export interface DrillDatabase {
   now(): Promise<number>;
-  /** Those that serve canaries, have not said goodbye and were not seen to die. */
+  /** Workers that serve canaries, have not stopped and were not seen to die. */
   listWorkers(): Promise<WorkerSeen[]>;
   listItems(ids: readonly string[]): Promise<RowsSeen[]>;
-  /** How long the session that waits longest for a lock has been waiting; 0 when none does. */
+  /** How long the session that waits longest for a lock has waited; 0 if no session waits. */
   lockWaitMs(): Promise<number>;
-  /** When the watcher saw that the worker's lock was gone; null: it did not. */
+  /** When the watcher saw that the worker's lock was gone. Null: it did not see that. */
   goneSeenAt(workerId: string): Promise<number | null>;
 }
 

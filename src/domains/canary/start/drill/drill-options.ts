@@ -5,32 +5,32 @@ export interface DrillOptions {
   freeze: boolean;
   items: number;
   stageMs: number;
-  /** Where the API is; undefined: where the settings say. */
+  /** The address of the API. Undefined: the settings name it. */
   url: string | undefined;
   token: string | undefined;
 }
 
-/** A worker takes a hundred stages at once by default; more canaries prove nothing more. */
+/** A worker runs a hundred stages at once by default, so more canaries prove nothing more. */
 const MAX_ITEMS = 100;
 
-/** Shorter, and a stage would be over before the strike reaches it; longer is a drill nobody waits for. */
+/** A shorter stage would end before the strike reaches it. Nobody waits for a longer one. */
 const STAGE_MS = { min: 500, max: 60_000 };
 
 export function drillOptionsOf(args: string[]): DrillOptions {
-  const { values } = parsed(args);
+  const { values } = parseOptions(args);
   if (values.url !== undefined && !URL.canParse(values.url)) {
     throw new StartError(`drill: --url ${values.url} is not a URL; write it like http://127.0.0.1:3000.`);
   }
   return {
     freeze: values.freeze,
-    items: whole('--items', values.items, { min: 1, max: MAX_ITEMS }),
-    stageMs: whole('--stage-ms', values['stage-ms'], STAGE_MS),
+    items: parseWhole('--items', values.items, { min: 1, max: MAX_ITEMS }),
+    stageMs: parseWhole('--stage-ms', values['stage-ms'], STAGE_MS),
     url: values.url?.replace(/\/+$/, ''),
     token: values.token,
   };
 }
 
-function parsed(args: string[]) {
+function parseOptions(args: string[]) {
   try {
     return parseArgs({
       args,
@@ -48,7 +48,7 @@ function parsed(args: string[]) {
   }
 }
 
-function whole(flag: string, text: string, { min, max }: { min: number; max: number }): number {
+function parseWhole(flag: string, text: string, { min, max }: { min: number; max: number }): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;
   throw new StartError(`drill: ${flag} takes a whole number from ${min} to ${max}, not '${text}'.`);

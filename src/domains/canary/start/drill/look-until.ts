@@ -7,8 +7,8 @@ export interface Wait {
   signal: AbortSignal;
 }
 
-/** Looks until it sees something, and gives that back; null when the time is over. */
-export async function until<T>(
+/** Calls `look` until it returns something, and returns that. Null: the time is over. */
+export async function lookUntil<T>(
   { withinMs, everyMs, signal }: Wait,
   look: () => Promise<T | null> | T | null,
 ): Promise<T | null> {
@@ -17,14 +17,14 @@ export async function until<T>(
     signal.throwIfAborted();
     const seen = await look();
     if (seen !== null || performance.now() > deadline) return seen;
-    // Cut short by the signal, whose own reason is thrown above.
+    // The signal cuts the pause short, and throwIfAborted then throws its reason.
     await pause(everyMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** The same where not to see it means that the drill can't go on. */
+/** The same, for a look without whose result the drill can't go on. */
 export async function mustSee<T>(wait: Wait, sentence: string, look: () => Promise<T | null> | T | null): Promise<T> {
-  const seen = await until(wait, look);
+  const seen = await lookUntil(wait, look);
   if (seen === null) throw new StartError(sentence);
   return seen;
 }

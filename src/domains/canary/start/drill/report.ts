@@ -18,7 +18,7 @@ const COLUMNS: readonly { title: string; of(item: ItemVerdict): string }[] = [
   { title: 'commits refused', of: ({ refused }) => String(refused) },
 ];
 
-/** A table for people: one line an item, times after the strike. */
+/** A table for people, with one line an item. Times are counted from the strike. */
 export function tableOf({ kind, worker, items, lockWaitMs }: RoundVerdict): string {
   const lines = [COLUMNS.map(({ title }) => title), ...items.map((item) => COLUMNS.map((column) => column.of(item)))];
   const widths = COLUMNS.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
@@ -35,7 +35,7 @@ export function tableOf({ kind, worker, items, lockWaitMs }: RoundVerdict): stri
 export function closingOf(rounds: readonly RoundVerdict[], limits: Limits): string {
   const problems = rounds.flatMap((round) => round.problems);
   if (problems.length > 0) return `FAILED:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
-  const slowest = largest(rounds, ({ elsewhereAfterMs }) => elsewhereAfterMs);
+  const slowest = largestOf(rounds, ({ elsewhereAfterMs }) => elsewhereAfterMs);
   return (
     'ok: nothing lost, nothing twice, nothing stuck; ' +
     `running elsewhere after ${spanOf(slowest)} at most (${secondsOf(limits.elsewhereMs)} allowed)`
@@ -43,7 +43,10 @@ export function closingOf(rounds: readonly RoundVerdict[], limits: Limits): stri
 }
 
 /** The figures, for scripts. */
-export function figuresOf(rounds: readonly RoundVerdict[], { items, stageMs }: { items: number; stageMs: number }) {
+export function drillFiguresOf(
+  rounds: readonly RoundVerdict[],
+  { items, stageMs }: { items: number; stageMs: number },
+) {
   const problems = rounds.flatMap((round) => round.problems);
   return { ok: problems.length === 0, items, stageMs, rounds: rounds.map(roundFigures), problems };
 }
@@ -56,10 +59,10 @@ function roundFigures(round: RoundVerdict) {
     worker: worker.name,
     pid: worker.pid,
     hit: sum(({ isHit }) => (isHit ? 1 : 0)),
-    seenAfterMs: largest([round], ({ seenAfterMs }) => seenAfterMs),
+    seenAfterMs: largestOf([round], ({ seenAfterMs }) => seenAfterMs),
     seenBy: [...new Set(items.flatMap(({ seenBy }) => seenBy ?? []))],
-    elsewhereAfterMs: largest([round], ({ elsewhereAfterMs }) => elsewhereAfterMs),
-    doneAfterMs: largest([round], ({ doneAfterMs }) => doneAfterMs),
+    elsewhereAfterMs: largestOf([round], ({ elsewhereAfterMs }) => elsewhereAfterMs),
+    doneAfterMs: largestOf([round], ({ doneAfterMs }) => doneAfterMs),
     stagesRunAgain: sum(({ runAgain }) => runAgain.length),
     finishedStagesRunAgain: sum(({ finishedRunAgain }) => finishedRunAgain.length),
     effectsDoubled: sum(({ doubled }) => doubled.length),
@@ -71,8 +74,8 @@ function roundFigures(round: RoundVerdict) {
   };
 }
 
-/** Null: known of none. */
-function largest(rounds: readonly RoundVerdict[], of: (item: ItemVerdict) => number | null): number | null {
+/** Null: the time is known of no item. */
+function largestOf(rounds: readonly RoundVerdict[], of: (item: ItemVerdict) => number | null): number | null {
   const known = rounds.flatMap(({ items }) => items.map(of)).filter((ms) => ms !== null);
   return known.length > 0 ? Math.max(...known) : null;
 }

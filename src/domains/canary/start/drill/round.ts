@@ -5,7 +5,7 @@ import { assembleCrew } from './crew.js';
 import type { DrillApi } from './drill-api.js';
 import type { DrillDatabase, RowsSeen } from './drill-database.js';
 import { STRIKES } from './strikes.js';
-import { mustSee, until, type Wait } from './look-until.js';
+import { lookUntil, mustSee, type Wait } from './look-until.js';
 import { isLost, type ItemSeen, type RoundKind, type RoundSeen, type Struck } from './verdict.js';
 import { guard, wake } from './worker-process.js';
 
@@ -15,40 +15,41 @@ export interface RoundDeps {
   options: { items: number; stageMs: number };
   /** The name of this machine, as its workers register it. */
   host: string;
-  /** How much longer than its own work anything may take before it counts as stuck. */
+  /** How much longer than its own work a step may take before it counts as stuck. */
   patienceMs: number;
   say: Log;
   signal: AbortSignal;
 }
 
-/** Between two looks; the times that are measured are the database's and don't depend on it. */
+/** The pause between two looks. The measured times come from the database and do not depend on it. */
 const LOOK_EVERY_MS = 100;
 
-/** A zombie tries its commit as soon as it is woken; this long on a machine that is busy. */
+/** A zombie tries its commit as soon as it is woken. A busy machine may need this long. */
 const REFUSED_WITHIN_MS = 15_000;
 
-/** On the first canary alone: as many frozen workers as canaries would leave nobody to take over. */
+/** Only the first canary has this fault. If every canary froze its worker, no worker would be left to take over. */
 const FREEZE_IN_COMMIT: Fault = { stage: 'second', attempt: 1, kind: 'freezeInCommit' };
 
-/** Submits canaries, strikes the worker that runs most of them in their second stage, and watches what becomes of them. */
+/** Submits canaries, strikes the worker that runs most of them in their second stage, and watches until they have
+ *  ended. */
 export async function runRound(deps: RoundDeps, kind: RoundKind): Promise<RoundSeen> {
-  const crew = await assembleCrew(deps.database, kind, deps.host);
+  const crew = await assembleCrew(deps, kind);
   const pids = kind === 'kill' ? [] : crew.map(({ pid }) => pid);
   const guarded = pids.length > 0 ? guard(pids) : undefined;
   const ids: string[] = [];
   let isOver = false;
   try {
     await submit(deps, kind, ids);
-    const rows = await untilInSecond(deps, ids);
+    const rows = await awaitSecondStage(deps, ids);
     const struck = await STRIKES[kind](deps, { crew, rows });
     deps.say(sentenceOf(kind, struck, rows));
-    const lockWaitMs = await untilEnded(deps, ids);
+    const lockWaitMs = await awaitEnds(deps, ids);
     isOver = true;
     wake(pids);
-    if (kind !== 'kill') await untilRefused(deps, ids, struck);
+    if (kind !== 'kill') await awaitRefusals(deps, ids, struck);
     const frozenItem = kind === 'freezeInCommit' ? (ids[0] ?? null) : null;
     const goneSeenAt = await deps.database.goneSeenAt(struck.worker.id);
-    return { ...struck, kind, frozenItem, lockWaitMs, goneSeenAt, items: await itemsSeen(deps, ids) };
+    return { ...struck, kind, frozenItem, lockWaitMs, goneSeenAt, items: await readItems(deps, ids) };
   } finally {
     if (!isOver) await callOff(deps, ids, pids);
     wake(pids);
@@ -64,11 +65,11 @@ async function submit({ api, options }: RoundDeps, kind: RoundKind, ids: string[
   }
 }
 
-/** A finished stage is there then, which must not run again. */
-async function untilInSecond(deps: RoundDeps, ids: string[]): Promise<RowsSeen[]> {
+/** In its second stage, a canary has a finished stage, which must not run again. */
+async function awaitSecondStage(deps: RoundDeps, ids: string[]): Promise<RowsSeen[]> {
   const sentence =
     'drill: the canaries do not get to their second stage. Ask npm run doctor what is wrong with the installation.';
-  return mustSee(waitFor(deps, deps.options.stageMs + deps.patienceMs), sentence, async () => {
+  return mustSee(waitOf(deps, deps.options.stageMs + deps.patienceMs), sentence, async () => {
     const rows = await deps.database.listItems(ids);
     if (rows.length < ids.length) {
       throw new StartError('drill: the API uses another database than the settings say. Set DATABASE_URL to the same.');
@@ -93,11 +94,12 @@ function sentenceOf(kind: RoundKind, { worker }: Struck, rows: RowsSeen[]): stri
   return `${did} ${worker.name} (pid ${worker.pid}), which ran ${on.length} of ${rows.length} canaries`;
 }
 
-/** Until all have ended, or should have. Returns how long anybody was seen waiting for a lock. */
-async function untilEnded(deps: RoundDeps, ids: string[]): Promise<number> {
+/** Waits until all canaries have ended, or should have. Returns the longest time that a session was seen waiting for a
+ *  lock. */
+async function awaitEnds(deps: RoundDeps, ids: string[]): Promise<number> {
   const { database, options, patienceMs } = deps;
   let lockWaitMs = 0;
-  await until(waitFor(deps, 3 * options.stageMs + patienceMs), async () => {
+  await lookUntil(waitOf(deps, 3 * options.stageMs + patienceMs), async () => {
     lockWaitMs = Math.max(lockWaitMs, await database.lockWaitMs());
     const rows = await database.listItems(ids);
     return rows.every(({ endedAt }) => endedAt !== null) ? rows : null;
@@ -105,36 +107,37 @@ async function untilEnded(deps: RoundDeps, ids: string[]): Promise<number> {
   return Math.round(lockWaitMs);
 }
 
-/** Until every attempt that was lost has been refused, or should have been. */
-async function untilRefused(deps: RoundDeps, ids: string[], struck: Struck): Promise<void> {
-  await until(waitFor(deps, REFUSED_WITHIN_MS), async () => {
+/** Waits until the commit of every lost attempt was refused, or should have been. */
+async function awaitRefusals(deps: RoundDeps, ids: string[], struck: Struck): Promise<void> {
+  await lookUntil(waitOf(deps, REFUSED_WITHIN_MS), async () => {
     const rows = await deps.database.listItems(ids);
     const lost = rows.filter(({ attempts }) => attempts.some((attempt) => isLost(attempt, struck)));
     return lost.every(({ refusedTo }) => refusedTo.includes(struck.worker.id)) ? rows : null;
   });
 }
 
-/** State and effects are what the API shows to anybody. */
-async function itemsSeen({ api, database }: RoundDeps, ids: string[]): Promise<ItemSeen[]> {
+/** State and effects come from the API, because the drill checks what callers are shown. */
+async function readItems({ api, database }: RoundDeps, ids: string[]): Promise<ItemSeen[]> {
   const rows = await database.listItems(ids);
   const items: ItemSeen[] = [];
   for (const row of rows) items.push({ ...row, ...(await api.findCanary(row.id)) });
   return items;
 }
 
-/** Once a canary is cancelled it can't freeze its process any more; while one is not, its process is watched. */
+/** A cancelled canary can't freeze its worker any more. While a canary could not be cancelled, frozen workers are woken
+ *  again and again. */
 async function callOff({ api, options, say }: RoundDeps, ids: string[], pids: number[]): Promise<void> {
   const results = await Promise.allSettled(ids.map((id) => api.cancel(id)));
   if (results.every(({ status }) => status === 'fulfilled')) return;
   say('some canaries could not be cancelled; they end by themselves');
   if (pids.length === 0) return;
   const wait = { withinMs: 2 * options.stageMs, everyMs: LOOK_EVERY_MS, signal: new AbortController().signal };
-  await until(wait, () => {
+  await lookUntil(wait, () => {
     wake(pids);
     return null;
   });
 }
 
-function waitFor({ signal }: RoundDeps, withinMs: number): Wait {
+function waitOf({ signal }: RoundDeps, withinMs: number): Wait {
   return { withinMs, everyMs: LOOK_EVERY_MS, signal };
 }

@@ -7,20 +7,20 @@ import { isFrozen, strike } from './worker-process.js';
 
 interface Target {
   crew: WorkerSeen[];
-  /** The canaries as they were just before. */
+  /** The canaries as they were just before the strike. */
   rows: RowsSeen[];
 }
 
 type Strike = (deps: RoundDeps, target: Target) => Promise<Struck>;
 
-/** How a worker is put out of action, and when that was. */
+/** How each kind of round puts a worker out of action. The result says which worker, and when. */
 export const STRIKES: Readonly<Record<RoundKind, Strike>> = {
   kill: (deps, target) => strikeBusiest(deps, target, 'SIGKILL'),
   freeze: (deps, target) => strikeBusiest(deps, target, 'SIGSTOP'),
   freezeInCommit: awaitFrozen,
 };
 
-/** The clock is read just before the signal, so that no time is counted too short. */
+/** The clock is read just before the signal, so that no measured time is too short. */
 async function strikeBusiest({ database, host }: RoundDeps, target: Target, signal: NodeJS.Signals): Promise<Struck> {
   const ours = target.crew.filter((each) => each.host === host);
   const worker = busiestOf(ours, target.rows);

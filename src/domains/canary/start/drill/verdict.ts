@@ -1,4 +1,4 @@
-/** One try at a task, ended or running. Every time here is the database's, in milliseconds. */
+/** One attempt at a task, ended or running. All times in this file are the database's, in milliseconds. */
 export interface AttemptSeen {
   visit: number;
   stage: string;
@@ -16,7 +16,7 @@ export interface EffectSeen {
   unit: string;
 }
 
-/** What was seen of one canary when the round was over. */
+/** The facts of one canary after the round. */
 export interface ItemSeen {
   id: string;
   state: string;
@@ -36,12 +36,12 @@ export interface Struck {
 
 export interface RoundSeen extends Struck {
   kind: RoundKind;
-  /** The item whose commit was told to freeze; null in the other rounds. */
+  /** The item whose commit froze its worker. Null in rounds of another kind. */
   frozenItem: string | null;
   items: readonly ItemSeen[];
-  /** The longest that any session was seen waiting for a lock. */
+  /** The longest time that a session was seen waiting for a lock. */
   lockWaitMs: number;
-  /** When the watcher saw the worker's own lock gone; null: it did not. */
+  /** When the watcher saw that the worker's lock was gone. Null: it did not see that. */
   goneSeenAt: number | null;
 }
 
@@ -56,15 +56,16 @@ const STAGES = ['first', 'second', 'third'] as const;
 export interface ItemVerdict {
   id: string;
   state: string;
-  /** It was running on the worker that was struck. */
+  /** The item was running on the worker that was struck. */
   isHit: boolean;
   seenAfterMs: number | null;
-  /** presence: by the worker's lock; heartbeat: by Temporal, which missed a beat. Null: it was not hit, or not seen. */
+  /** presence: the watcher missed the worker's lock. heartbeat: Temporal missed a beat. Null: the item was not hit, or
+   *  the loss was not seen. */
   seenBy: 'presence' | 'heartbeat' | null;
   elsewhereAfterMs: number | null;
   doneAfterMs: number | null;
   runAgain: string[];
-  /** Stages that had been committed and were run once more. */
+  /** Stages that ran again although they had been committed. */
   finishedRunAgain: string[];
   doubled: string[];
   missing: string[];
@@ -90,16 +91,16 @@ export function roundVerdict(seen: RoundSeen, limits: Limits): RoundVerdict {
 function itemVerdict(item: ItemSeen, seen: RoundSeen, limits: Limits): ItemVerdict {
   const lost = item.attempts.filter((attempt) => isLost(attempt, seen));
   const isDone = item.state === 'DONE' && item.endedAt !== null;
-  const elsewhereAfterMs = latest(
-    lost.map((attempt) => since(seen, successorOf(attempt, item, seen)?.startedAt ?? null)),
+  const elsewhereAfterMs = latestOf(
+    lost.map((attempt) => msSince(seen, successorOf(attempt, item, seen)?.startedAt ?? null)),
   );
   const verdict: ItemVerdict = {
     id: item.id,
     state: item.state,
     isHit: lost.length > 0,
-    ...howSeen(lost, seen, elsewhereAfterMs),
+    ...detectionOf(lost, seen, elsewhereAfterMs),
     elsewhereAfterMs,
-    doneAfterMs: isDone ? since(seen, item.endedAt) : null,
+    doneAfterMs: isDone ? msSince(seen, item.endedAt) : null,
     runAgain: distinct(item.attempts.filter(({ attempt }) => attempt > 1).map(nameOf)),
     finishedRunAgain: distinct(item.attempts.filter((attempt) => wasFinished(attempt, item)).map(nameOf)),
     doubled: distinct(item.effects.map(nameOf).filter((name, at, all) => all.indexOf(name) !== at)),
@@ -110,22 +111,23 @@ function itemVerdict(item: ItemSeen, seen: RoundSeen, limits: Limits): ItemVerdi
   return { ...verdict, problems: itemProblems(verdict, limits) };
 }
 
-/** What the watcher saw only after the work ran elsewhere was seen by Temporal first; a claim that finds the lost attempt says
- *  when. */
-function howSeen(
+/** If the watcher saw the loss only after the work ran elsewhere, Temporal saw it first. The time is then the end of
+ *  the lost attempt, which the next claim writes. */
+function detectionOf(
   lost: readonly AttemptSeen[],
   seen: RoundSeen,
   elsewhereAfterMs: number | null,
 ): Pick<ItemVerdict, 'seenAfterMs' | 'seenBy'> {
-  const goneAfterMs = since(seen, seen.goneSeenAt);
+  const goneAfterMs = msSince(seen, seen.goneSeenAt);
   if (lost.length > 0 && goneAfterMs !== null && goneAfterMs <= (elsewhereAfterMs ?? Infinity)) {
     return { seenAfterMs: goneAfterMs, seenBy: 'presence' };
   }
-  const seenAfterMs = latest(lost.map((attempt) => since(seen, attempt.endedAt)));
+  const seenAfterMs = latestOf(lost.map((attempt) => msSince(seen, attempt.endedAt)));
   return { seenAfterMs, seenBy: seenAfterMs === null ? null : 'heartbeat' };
 }
 
-/** Held by the struck worker and never ended by it; a commit that was on its way just then is none. */
+/** Whether the struck worker held the attempt and never ended it. An attempt whose commit was on its way at that moment
+ *  is not lost. */
 export function isLost(attempt: AttemptSeen, { worker, struckAt }: Struck): boolean {
   if (attempt.worker !== worker.id || attempt.startedAt > struckAt) return false;
   return attempt.result === 'crash' || attempt.result === 'running';
@@ -167,7 +169,8 @@ function roundProblems(seen: RoundSeen, items: ItemVerdict[], limits: Limits): s
     problems.push(`${worker.name} ran none of the canaries when it was struck, so nothing is proved; raise --stage-ms`);
   }
   if (kind === 'kill') return problems;
-  // One told to freeze in its commit has no way but through it; of the others one at least must try.
+  // The item that froze in its commit must be refused, because its worker wakes inside that commit. Of the other items,
+  // at least one must be refused.
   const zombies = items.filter((item) => item.isHit && (frozenItem === null || item.id === frozenItem));
   if (!zombies.some((item) => item.refused > 0)) {
     problems.push(`no refused commit of ${worker.name} was counted after it woke up`);
@@ -182,12 +185,12 @@ export function secondsOf(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
-function since({ struckAt }: Struck, at: number | null): number | null {
+function msSince({ struckAt }: Struck, at: number | null): number | null {
   return at === null ? null : Math.round(at - struckAt);
 }
 
-/** Null where one is not known: unknown is not zero. */
-function latest(times: readonly (number | null)[]): number | null {
+/** Null if one of the times is not known, because unknown is not zero. */
+function latestOf(times: readonly (number | null)[]): number | null {
   const known = times.filter((each) => each !== null);
   return times.length > 0 && known.length === times.length ? Math.max(...known) : null;
 }

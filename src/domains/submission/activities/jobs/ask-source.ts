@@ -9,7 +9,8 @@ export class SourceWaits extends Error {
   override readonly name = 'SourceWaits';
 }
 
-/** Asks a server unless it has said when it may be asked again; what it says now is kept for whoever asks next. */
+/** Asks a server, unless the server has said that it must not be asked before a later time. If the server says so now,
+ *  the time is kept for the next caller. */
 export async function askSource<T>(pool: pg.Pool, source: Source, ask: () => Promise<T>): Promise<T> {
   const until = await findWait(pool, source);
   if (until) throw new SourceWaits(`${source} asked to be left alone until ${until.toISOString()}`);

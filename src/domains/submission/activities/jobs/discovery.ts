@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import {
   type DiscoverPage,
   type DiscoverPageInput,
@@ -12,10 +13,11 @@ import { inTransaction } from '../../../../db/postgres/client.js';
 import { listFresh, settlePackage, storeOutcome } from '../../db/discovered-packages.js';
 import type { FoundPackage, PackageIndex } from '../../ports/package-index.js';
 import type { RepositoryHost } from '../../ports/repository-host.js';
+import type { JobPage, PageContext } from '../../../../ports/job.js';
 import type { Sql } from '../../../../ports/sql.js';
 import { askSource, sentenceOf, SourceWaits } from './ask-source.js';
 
-/** `known`: it is on its way already. `refused`: its address is not one that is taken. */
+/** `known`: the skill is on its way already. `refused`: skills from this address are not taken. */
 export type Submit = (
   transaction: Sql,
   skill: FoundSkill,
@@ -30,18 +32,53 @@ export interface DiscoveryDeps {
   logger: Logger;
 }
 
-/** One page of the registry, of which so many versions as the budget allows are examined. What is left of it comes next. */
+/** `perRun`: versions of packages that one run examines at most. */
+const Input = z.object({ keyword: z.string(), perRun: z.int() });
+
+/** The place of a run: its place in the registry's list, and its counts so far. */
+const Place = z.object({ from: z.int(), examined: z.int(), asked: z.int() });
+const START = { from: 0, examined: 0, asked: 0 };
+
+/** Packages that one page examines. A worker that dies in a page loses little work. */
+const PER_PAGE = 5;
+
+/** Pages of the registry's list that one run asks for, so that the run also ends with a keyword that very many packages
+ *  use. */
+const MAX_PAGES = 30;
+
+/** The job that finds packages with a keyword and submits their skills. */
+export function createDiscoveryPage(deps: DiscoveryDeps): JobPage {
+  return async ({ input, cursor, atMost, signal, beat }) => {
+    const { keyword, perRun } = Input.parse(input);
+    const { from, examined, asked } = Place.parse(cursor ?? START);
+    const budget = Math.min(PER_PAGE, perRun - examined, atMost ?? PER_PAGE);
+    const { next, errors, ...counts } = await discoverPage(deps, { keyword, from, budget }, { signal, beat });
+    const place = { from: next ?? 0, examined: examined + counts.examined, asked: asked + 1 };
+    const isSpent = place.examined >= perRun || place.asked >= MAX_PAGES;
+    const isIdle = counts.examined === 0 && errors.length === 0;
+    const did = { counts, errors, isIdle, done: counts.examined };
+    return next === null || isSpent ? { ...did, last: true, isWhole: next === null } : { ...did, next: place };
+  };
+}
+
+/** The means of a page to speak with its runner. */
+type Watch = Pick<PageContext, 'signal' | 'beat'>;
+
+/** One page of the registry, of which as many versions as the budget allows are examined. The rest of the page comes next. */
 export async function discoverPage(
   deps: DiscoveryDeps,
   { keyword, from, budget }: DiscoverPageInput,
-  signal: AbortSignal,
+  { signal, beat }: Watch,
 ): Promise<DiscoverPage> {
   const page: DiscoverPage = { seen: 0, examined: 0, byOutcome: {}, submitted: 0, errors: [], next: null };
   try {
     const found = await askSource(deps.pool, 'npm', () => deps.packages.search(keyword, from, signal));
     const fresh = await listFresh(deps.pool, found.packages);
     page.seen = found.packages.length;
-    for (const each of fresh.slice(0, budget)) await examine(deps, each, page, signal);
+    for (const each of fresh.slice(0, budget)) {
+      beat();
+      await examine(deps, each, page, signal);
+    }
     page.next = fresh.length > budget ? from : found.next;
   } catch (error) {
     if (signal.aborted || !isOfSource(error)) throw error;
@@ -51,7 +88,7 @@ export async function discoverPage(
   return page;
 }
 
-/** One bad package never stops the rest; only a server that wants to be left alone does. */
+/** A bad package never stops the page. Only a server that wants to be left alone does. */
 async function examine(deps: DiscoveryDeps, found: FoundPackage, page: DiscoverPage, signal: AbortSignal) {
   const repoUrl = found.repository === null ? null : deps.host.addressOf(found.repository);
   let outcome: PackageOutcome | null;
@@ -79,8 +116,8 @@ interface Examined {
   page: DiscoverPage;
 }
 
-/** The version is settled in the transaction that submits its skills: whoever does it twice submits nothing. Null: somebody
- *  else has settled it meanwhile. */
+/** Settles the version in the transaction that submits its skills, so that no skill is submitted twice. Null: another
+ *  run has settled the version meanwhile. */
 async function settle(deps: DiscoveryDeps, found: FoundPackage, examined: Examined): Promise<PackageOutcome | null> {
   const { repoUrl, skills, page } = examined;
   return inTransaction(deps.pool, async (transaction) => {
@@ -88,7 +125,7 @@ async function settle(deps: DiscoveryDeps, found: FoundPackage, examined: Examin
     if (!(await settlePackage(transaction, found, { repoUrl, outcome }))) return null;
     const from = { package: found.name, version: found.version };
     const results: string[] = [];
-    for (const skill of inOrderOfKeys(skills ?? [])) results.push(await deps.submit(transaction, skill, from));
+    for (const skill of sortByKey(skills ?? [])) results.push(await deps.submit(transaction, skill, from));
     const submitted = results.filter((each) => each === 'submitted').length;
     page.submitted += submitted;
     if (outcome !== 'submitted' || submitted > 0) return outcome;
@@ -98,9 +135,9 @@ async function settle(deps: DiscoveryDeps, found: FoundPackage, examined: Examin
   });
 }
 
-/** As a bulk submits them: two that submit the same skills at once must not wait for each other. Those of one repository have keys
- *  that differ by the name alone. */
-function inOrderOfKeys(skills: readonly FoundSkill[]): FoundSkill[] {
+/** Sorts as a bulk submission does: two transactions that submit the same skills at once must not wait for each other.
+ *  The keys of the skills of one repository differ by the name alone. */
+function sortByKey(skills: readonly FoundSkill[]): FoundSkill[] {
   const keyOf = ({ skillName }: FoundSkill) => skillName.toLowerCase();
   return skills.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 }

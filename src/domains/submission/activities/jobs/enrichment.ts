@@ -1,9 +1,11 @@
 import type pg from 'pg';
+import { z } from 'zod';
 import type { EnrichPage } from '../../core/address/discovery.js';
 import { listPackagesOf } from '../../db/discovered-packages.js';
 import { type AskedSkill, listToEnrich, type SkillFacts, storeFacts, storeFailure } from '../../db/skill-facts.js';
 import type { PackageIndex } from '../../ports/package-index.js';
 import type { RepositoryHost } from '../../ports/repository-host.js';
+import type { JobPage, PageContext } from '../../../../ports/job.js';
 import { askSource, sentenceOf, SourceWaits } from './ask-source.js';
 
 export interface EnrichmentDeps {
@@ -15,14 +17,38 @@ export interface EnrichmentDeps {
 /** Packages of one repository whose downloads are added up. */
 const MAX_PACKAGES = 3;
 
+/** `perRun`: skills that one run asks about at most. */
+const Input = z.object({ perRun: z.int() });
+
+/** How many skills the run has asked about before this page. */
+const Examined = z.int();
+
+/** Skills that one page asks about. A worker that dies in a page loses little work. */
+const PER_PAGE = 5;
+
+/** The job that reads stars and downloads of published skills. The skills whose facts are oldest come first. */
+export function createEnrichmentPage(deps: EnrichmentDeps): JobPage {
+  return async ({ input, cursor, atMost, startedAt, signal, beat }) => {
+    const { perRun } = Input.parse(input);
+    const before = Examined.parse(cursor ?? 0);
+    const budget = Math.min(PER_PAGE, perRun - before, atMost ?? PER_PAGE);
+    const asked = { startedAt: startedAt.toISOString(), budget };
+    const { isLast, errors, ...counts } = await enrichPage(deps, asked, { signal, beat });
+    const examined = before + counts.examined;
+    const did = { counts, errors, done: counts.examined };
+    return isLast || examined >= perRun ? { ...did, last: true, isWhole: isLast } : { ...did, next: examined };
+  };
+}
+
 export async function enrichPage(
   deps: EnrichmentDeps,
   { startedAt, budget }: { startedAt: string; budget: number },
-  signal: AbortSignal,
+  { signal, beat }: Pick<PageContext, 'signal' | 'beat'>,
 ): Promise<EnrichPage> {
   const skills = await listToEnrich(deps.pool, startedAt, budget);
   const page: EnrichPage = { examined: 0, known: 0, errors: [], isLast: skills.length < budget };
   for (const skill of skills) {
+    beat();
     try {
       await enrich(deps, skill, page, signal);
     } catch (error) {
@@ -35,7 +61,7 @@ export async function enrichPage(
   return page;
 }
 
-/** One that can't be asked about keeps what was known of it, and comes last next time. */
+/** A skill whose facts can't be read keeps its old facts, and comes last in the next run. */
 async function enrich(deps: EnrichmentDeps, skill: AskedSkill, page: EnrichPage, signal: AbortSignal): Promise<void> {
   try {
     const facts = await factsOf(deps, skill, signal);

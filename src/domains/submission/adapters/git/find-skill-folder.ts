@@ -5,18 +5,19 @@ import type { GitObjects } from './git-objects.js';
 import type { GitRepository, Tip } from './git-repository.js';
 import {
   type Candidate,
-  candidatesIn,
-  folderAt,
+  listCandidates,
+  findFolder,
   type Folders,
   isNamed,
-  nameInside,
-  noneFits,
-  onlyOne,
-  otherName,
+  readName,
+  noMatchRefusal,
+  pickOnly,
+  otherNameRefusal,
   type SkillFolder,
 } from './skill-folder.js';
 
-/** What is read of SKILL.md files to find the right one: with a skill of the largest size, a megabyte. */
+/** Bytes of SKILL.md files that are read to find the right one. With a skill of the largest size, a fetch reads a
+ *  megabyte. */
 const MAX_SEARCHED_BYTES = 512_000;
 const MAX_SEARCHED_FILES = 200;
 
@@ -27,24 +28,24 @@ interface Search {
   address: CheckedAddress;
 }
 
-/** By the folder's name, or else by the name in its front matter; a path chooses the folder, and not what it is called: a version
- *  must not be published under another skill's name. */
-export async function findSkill({ repository, tip, folders, address }: Search): Promise<SkillFolder> {
+/** Finds the folder by its name, or else by the name in its front matter. A path chooses the folder but not the
+ *  skill's name, because a version must not be published under another skill's name. */
+export async function findSkillFolder({ repository, tip, folders, address }: Search): Promise<SkillFolder> {
   const { skillName, skillPath } = address;
   const root = { root: tip.tree, rootName: repositoryName(address) };
   if (skillPath !== undefined) {
-    const chosen = await folderAt(folders, root, skillPath);
-    if (isNamed(chosen.name, skillName) || (await namedInside([chosen])).length > 0) return chosen;
-    throw otherName(skillName, chosen);
+    const chosen = await findFolder(folders, root, skillPath);
+    if (isNamed(chosen.name, skillName) || (await listNamedInside([chosen])).length > 0) return chosen;
+    throw otherNameRefusal(skillName, chosen);
   }
-  const candidates = await candidatesIn(folders, root);
+  const candidates = await listCandidates(folders, root);
   const byFolder = candidates.found.filter(({ name }) => isNamed(name, skillName));
-  const found = onlyOne(byFolder, skillName) ?? onlyOne(await namedInside(candidates.found), skillName);
+  const found = pickOnly(byFolder, skillName) ?? pickOnly(await listNamedInside(candidates.found), skillName);
   if (found) return found;
-  throw noneFits(candidates, skillName);
+  throw noMatchRefusal(candidates, skillName);
 
-  async function namedInside(all: readonly Candidate[]): Promise<Candidate[]> {
-    if (all.length > MAX_SEARCHED_FILES) throw tooMany();
+  async function listNamedInside(all: readonly Candidate[]): Promise<Candidate[]> {
+    if (all.length > MAX_SEARCHED_FILES) throw tooManyRefusal();
     const objects = await withSkillFiles(repository, tip.objects, all);
     const named: Candidate[] = [];
     let bytes = 0;
@@ -52,14 +53,14 @@ export async function findSkill({ repository, tip, folders, address }: Search): 
       const head = await objects.find(candidate.skillFile);
       if (head === null || head.bytes > MAX_READ_FILE_BYTES) continue;
       bytes += head.bytes;
-      if (bytes > MAX_SEARCHED_BYTES) throw tooMany();
-      if (isNamed(nameInside(await objects.read(candidate.skillFile)), skillName)) named.push(candidate);
+      if (bytes > MAX_SEARCHED_BYTES) throw tooManyRefusal();
+      if (isNamed(readName(await objects.read(candidate.skillFile)), skillName)) named.push(candidate);
     }
     return named;
   }
 }
 
-function tooMany(): Error {
+function tooManyRefusal(): Error {
   return refusal('skillPath', "is needed: no folder has the skill's name, and there are too many skills to look into");
 }
 

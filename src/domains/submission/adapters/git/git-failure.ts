@@ -1,9 +1,9 @@
 import { AppError } from '../../../../core/errors.js';
 
-/** Enough of git's reason to know what it means, little enough for a list. */
+/** Enough to understand git's reason, and short enough for a list. */
 const MAX_EXCERPT_CHARACTERS = 200;
 
-/** What the owner of a skill can put right. `field` is the part of the address that it is about. */
+/** A fault that the owner of the skill can put right. `field` is the faulty part of the address. */
 export function refusal(field: 'repoUrl' | 'skillPath' | 'skillName' | 'ref', message: string): AppError {
   return new AppError('bad_input', `${field} ${message}`, { errors: [{ path: field, message }] });
 }
@@ -18,7 +18,7 @@ const MOVED =
 const LARGE = 'names a repository that is too large to be looked at; move the skill to a smaller one';
 const NO_REPOSITORY = 'leads to something that is not a git repository; correct the address';
 
-/** What git says of things that another try will not change. All else may be an outage. */
+/** git's messages for faults that another try does not mend. Any other message may come from an outage. */
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/^fatal: couldn't find remote ref HEAD$/m, 'names an empty repository; push a commit with the skill in it'],
   [/returned error: 401$|^fatal: could not read Username|^fatal: Authentication failed/m, PRIVATE],
@@ -38,7 +38,7 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/mismatched algorithms/, 'names a repository with SHA-256 ids, which are not supported; use one with SHA-1 ids'],
 ];
 
-/** `said` is half the server's words: they choose a sentence and are never more than quoted. */
+/** `said` contains words of the server. They choose the sentence, and at most a short excerpt of them is quoted. */
 export function fetchFailure(said: string): AppError {
   const own = said
     .split('\n')
@@ -51,8 +51,8 @@ export function fetchFailure(said: string): AppError {
   return unavailable(`the repository could not be fetched (${excerpt}); it is worth another try`);
 }
 
-/** For names that somebody else chose: what is hidden in them is spelled out. */
-export function shown(name: string): string {
+/** For names chosen by strangers: spells hidden characters out. */
+export function showName(name: string): string {
   const cut = name.length > MAX_EXCERPT_CHARACTERS ? `${name.slice(0, MAX_EXCERPT_CHARACTERS)}…` : name;
   return cut.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\ufffd]/gu, (hidden) => {
     return `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`;

@@ -7,11 +7,11 @@ export interface ObjectHead {
   bytes: number;
 }
 
-/** Reads objects of a repository that was fetched, one after the other, out of one `git cat-file --batch-command`. */
+/** Reads objects of a fetched repository, one after the other, from one `git cat-file --batch-command`. */
 export interface GitObjects {
-  /** Null for one that is not there. */
+  /** Null: the repository does not have the object. */
   find(name: string): Promise<ObjectHead | null>;
-  /** Its size was looked at before. */
+  /** The caller has checked the object's size. */
   read(id: string): Promise<Buffer>;
 }
 
@@ -50,9 +50,9 @@ export function createGitObjects(git: GitProcess): GitObjects {
 
 export interface TreeEntry {
   kind: 'file' | 'folder' | 'symlink' | 'submodule' | 'unknown';
-  /** Readable, whatever its bytes are. */
+  /** Readable text, whatever the bytes of the name are. */
   name: string;
-  /** Whether the name is what it looks like: UTF-8, no control characters, not `..`. */
+  /** Whether the name means what it looks like: UTF-8, no control characters, not `..`. */
   isPlain: boolean;
   isExecutable: boolean;
   id: string;
@@ -69,14 +69,15 @@ const KINDS: Readonly<Record<string, TreeEntry['kind']>> = {
 
 const ID_BYTES = 20;
 
-/** A tree object is a row of `mode name\0id`. git itself never reads the names here, so none can be mistaken for anything. */
+/** A tree object is a sequence of `mode name\0id`. git itself never reads the names here, so it can't take a name
+ *  for an option or a path. */
 export function entriesOf(tree: Buffer): TreeEntry[] {
   const entries: TreeEntry[] = [];
   let at = 0;
   while (at < tree.length) {
     const space = tree.indexOf(0x20, at);
     const zero = tree.indexOf(0, space);
-    if (space < 0 || zero < 0 || zero + ID_BYTES >= tree.length) throw damaged();
+    if (space < 0 || zero < 0 || zero + ID_BYTES >= tree.length) throw damagedRefusal();
     const mode = tree.toString('latin1', at, space);
     const bytes = tree.subarray(space + 1, zero);
     const name = bytes.toString('utf8');
@@ -92,6 +93,6 @@ export function entriesOf(tree: Buffer): TreeEntry[] {
   return entries;
 }
 
-function damaged(): Error {
+function damagedRefusal(): Error {
   return refusal('repoUrl', 'names a repository with a damaged list of files; run git fsck on it and push it again');
 }

@@ -3,21 +3,23 @@ import { join } from 'node:path';
 import type { Repository } from '../../core/address/skill-address.js';
 import { fetchFailure, refusal } from './git-failure.js';
 import { createGitObjects, type GitObjects } from './git-objects.js';
-import { type Ended, type GitProcess, runGit, startGit } from './git-process.js';
+import { type GitEnd, type GitProcess, feedGit, startGit } from './git-process.js';
 import { gitEnvironment, gitSettings, protocolOf } from './git-settings.js';
 
 export interface Tip {
   commit: string;
   /** The root folder's id. */
   tree: string;
-  /** Commit and folders; of files only what the server could not leave out. */
+  /** The commit and its folders. Files are there only if the server could not leave them out. */
   objects: GitObjects;
 }
 
-/** A repository somewhere else, of which parts are fetched into bare ones here: nothing of it becomes a file of that name. */
+/** A repository elsewhere. Parts of it are fetched into bare repositories here, so none of its paths becomes a path
+ *  on this machine. */
 export interface GitRepository {
   tip(ref: string | undefined): Promise<Tip>;
-  /** Objects of these ids with all that is below them, but no file larger than `maxFileBytes` that was not asked for by its id. */
+  /** Objects of these ids with everything below them. A file larger than `maxFileBytes` is left out unless its own
+   *  id is listed. */
   objects(ids: readonly string[], maxFileBytes: number): Promise<GitObjects>;
   close(): Promise<void>;
 }
@@ -33,7 +35,7 @@ export interface GitRepositoryOptions {
 
 const FETCHED = 'refs/unstuck/skill';
 
-/** A repository's own settings decide whether it leaves anything out; a local one is asked to with ours. */
+/** A repository's own settings decide whether its server can leave files out. For a local repository we set them. */
 const LOCAL_UPLOAD_PACK = 'git -c uploadpack.allowFilter=true upload-pack';
 
 export function createGitRepository(options: GitRepositoryOptions): GitRepository {
@@ -54,18 +56,18 @@ export function createGitRepository(options: GitRepositoryOptions): GitRepositor
     return bare;
   }
 
-  function fetch(bare: string, args: readonly string[], wanted: readonly string[]): Promise<Ended> {
+  function fetch(bare: string, args: readonly string[], wanted: readonly string[]): Promise<GitEnd> {
     const all = [
       ...[`--git-dir=${bare}`, ...gitSettings(repository, addresses), 'fetch', '--quiet', '--no-progress', '--no-tags'],
       ...['--no-write-fetch-head', '--no-recurse-submodules', ...args],
       ...(repository.kind === 'local' ? [`--upload-pack=${LOCAL_UPLOAD_PACK}`] : []),
       ...['--stdin', '--', url],
     ];
-    return runGit({ args: all, env: fetching, cwd: folder, signal }, wanted.map((each) => `${each}\n`).join(''));
+    return feedGit({ args: all, env: fetching, cwd: folder, signal }, wanted.map((each) => `${each}\n`).join(''));
   }
 
   async function read(bare: string): Promise<GitObjects> {
-    // Forgets the server, which git would ask by itself for what was left out.
+    // Removes the server's address, because git would fetch missing files from it by itself.
     await configure(bare);
     const args = [`--git-dir=${bare}`, ...gitSettings(repository, addresses), 'cat-file', '--batch-command'];
     const reader = startGit({ args, env: reading, cwd: folder, signal });
@@ -76,7 +78,7 @@ export function createGitRepository(options: GitRepositoryOptions): GitRepositor
   return {
     async tip(ref) {
       const bare = await emptyRepository();
-      // Full names: a short one might be found among pull requests, which are anybody's.
+      // Full names, because a short name might match a pull request, which anybody can open.
       const names = ref === undefined ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}`];
       for (const name of names) {
         const { isDone, said } = await fetch(bare, ['--depth=1', '--filter=blob:none'], [`${name}:${FETCHED}`]);
@@ -87,7 +89,7 @@ export function createGitRepository(options: GitRepositoryOptions): GitRepositor
     },
     async objects(ids, maxFileBytes) {
       const bare = await emptyRepository();
-      const { isDone, said } = await fetch(bare, [`--filter=blob:limit=${String(maxFileBytes + 1)}`], ids);
+      const { isDone, said } = await fetch(bare, [`--filter=blob:limit=${maxFileBytes + 1}`], ids);
       if (!isDone) throw fetchFailure(said);
       return await read(bare);
     },

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 import type { Repository } from '../../core/address/skill-address.js';
 
-/** The whole environment of a git that must know nothing of this machine: no settings of its owner or system, no credentials, no
- *  agent, no proxy, nobody to ask for a password. */
+/** The whole environment of git, which must know nothing of this machine: no settings of its owner or system, no
+ *  credentials, no agent, no proxy, no prompt for a password. */
 export function gitEnvironment(home: string, path: string, protocol: string): Record<string, string> {
   return {
     PATH: path,
@@ -15,7 +15,7 @@ export function gitEnvironment(home: string, path: string, protocol: string): Re
     GIT_ASKPASS: 'false',
     GIT_ALLOW_PROTOCOL: protocol,
     GIT_NO_REPLACE_OBJECTS: '1',
-    // Known to newer versions only; for older ones no server is named where objects are read.
+    // Only newer versions of git know it. For older versions, the repository names no server while objects are read.
     GIT_NO_LAZY_FETCH: '1',
   };
 }
@@ -26,10 +26,11 @@ const SETTINGS = [
   // A redirect could lead to another owner, to another host or into our own network.
   'http.followRedirects=false',
   'http.sslVerify=true',
-  // Nothing at all for half a minute: the server hangs. Ours is the limit for the whole; this one needs nobody alive.
+  // A server that sends nothing for half a minute hangs. Our own limit is for the whole fetch; this limit holds even if
+  // our process is gone.
   'http.lowSpeedLimit=1',
   'http.lowSpeedTime=30',
-  // Packs from addresses that the server names.
+  // No packs from other addresses that the server names.
   'transfer.bundleURI=false',
   'credential.helper=',
   'core.hooksPath=/dev/null',
@@ -38,9 +39,9 @@ const SETTINGS = [
   'core.fsmonitor=false',
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
-  // Keeps a pack as it came, so that the limit for a file is one for the whole.
+  // Keeps a pack in one file, so that the limit for a file is a limit for the whole fetch.
   'fetch.unpackLimit=1',
-  // Larger objects pass through in pieces, not through memory.
+  // Larger objects are streamed in pieces, and not held in memory.
   'core.bigFileThreshold=1m',
   'core.packedGitLimit=64m',
   'core.deltaBaseCacheLimit=16m',
@@ -50,10 +51,10 @@ const SETTINGS = [
   'fetch.writeCommitGraph=false',
 ];
 
-/** `addresses`: those that were checked. git goes there and nowhere else, whatever the name leads to by then. */
+/** `addresses` were checked. git connects to them alone, even if the name has other addresses by then. */
 export function gitSettings(repository: Repository, addresses: readonly string[]): string[] {
   const settings = [...SETTINGS, `protocol.${protocolOf(repository)}.allow=always`];
-  if (repository.kind === 'remote') settings.push(pinnedTo(repository, addresses));
+  if (repository.kind === 'remote') settings.push(pinSetting(repository, addresses));
   return settings.flatMap((setting) => ['-c', setting]);
 }
 
@@ -61,7 +62,7 @@ export function protocolOf(repository: Repository): string {
   return repository.kind === 'local' ? 'file' : repository.protocol;
 }
 
-function pinnedTo({ hostname, port }: { hostname: string; port: number }, addresses: readonly string[]): string {
+function pinSetting({ hostname, port }: { hostname: string; port: number }, addresses: readonly string[]): string {
   const to = addresses.map((address) => (isIPv6(address) ? `[${address}]` : address));
-  return `http.curloptResolve=${hostname}:${String(port)}:${to.join(',')}`;
+  return `http.curloptResolve=${hostname}:${port}:${to.join(',')}`;
 }

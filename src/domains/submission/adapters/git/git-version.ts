@@ -3,15 +3,16 @@ import { unavailable } from './git-failure.js';
 import { startGit } from './git-process.js';
 import { gitEnvironment } from './git-settings.js';
 
-/** The first that can be tied to addresses which were checked (http.curloptResolve). An older one would look names up again. */
+/** The first version that can be tied to checked addresses (http.curloptResolve). An older git would look the name
+ *  up again. */
 const NEEDED = [2, 37] as const;
 
-/** Folders where git is looked for, whatever the PATH of this process is. */
+/** The folders to search for git, whatever the PATH of this process is. */
 export const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 
-/** As it calls itself, such as `git version 2.39.5`. Throws a sentence where there is none, or one that is too old. */
+/** git's own words, such as `git version 2.39.5`. Throws if there is no git, or if it is too old. */
 export async function gitVersion(path: string, folder: string): Promise<string> {
-  // It asks nobody, so it ends by itself.
+  // The command needs no network, so it ends by itself.
   const { signal } = new AbortController();
   const git = startGit({ args: ['version'], env: gitEnvironment(folder, path, 'none'), cwd: folder, signal });
   git.stdin.end();

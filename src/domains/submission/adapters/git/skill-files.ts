@@ -1,6 +1,6 @@
-import { refusal, shown } from './git-failure.js';
+import { refusal, showName } from './git-failure.js';
 import type { TreeEntry } from './git-objects.js';
-import { type Folders, joined, MAX_DEPTH, type SkillFolder } from './skill-folder.js';
+import { type Folders, joinPath, MAX_DEPTH, type SkillFolder } from './skill-folder.js';
 
 export interface ListedFile {
   /** Relative to the skill's folder. */
@@ -9,29 +9,28 @@ export interface ListedFile {
   isExecutable: boolean;
 }
 
-/** Ten times as many as the largest of the published skills have. */
-const MAX_FILES = 500;
+/** Ten times as many as the largest published skill has. */
+export const MAX_FILES = 500;
 
-/** What the scans would not see, or not see as it is, is not let through. */
+/** Entries that the scans would not see, or not see as they are, are refused. */
 const REFUSED: Readonly<Record<Exclude<TreeEntry['kind'], 'file' | 'folder'>, string>> = {
   symlink: 'is a symbolic link; put the file itself in its place',
   submodule: 'is a submodule, which is not fetched; put its files in its place',
   unknown: 'is neither a file nor a folder; remove it',
 };
 
-export async function filesIn(folders: Folders, { path, id }: SkillFolder): Promise<ListedFile[]> {
+export async function listFiles(folders: Folders, { path, id }: SkillFolder): Promise<ListedFile[]> {
   const files: ListedFile[] = [];
   const seen = new Set<string>();
 
   async function walk(folder: string, folderId: string, depth: number): Promise<void> {
-    if (depth > MAX_DEPTH)
-      throw refusal('skillPath', `leads to folders more than ${String(MAX_DEPTH)} deep; flatten them`);
+    if (depth > MAX_DEPTH) throw refusal('skillPath', `leads to folders more than ${MAX_DEPTH} deep; flatten them`);
     for (const entry of await folders(folderId)) {
-      const at = joined(folder, entry.name);
-      assertPlain(entry, joined(path, at), seen);
+      const at = joinPath(folder, entry.name);
+      assertPlain(entry, joinPath(path, at), seen);
       if (entry.kind === 'folder') await walk(at, entry.id, depth + 1);
       else files.push({ path: at, id: entry.id, isExecutable: entry.isExecutable });
-      if (files.length > MAX_FILES) throw tooMany();
+      if (files.length > MAX_FILES) throw tooManyRefusal();
     }
   }
 
@@ -43,15 +42,15 @@ function assertPlain({ kind, isPlain }: TreeEntry, path: string, seen: Set<strin
   if (!isPlain) {
     throw refusal(
       'skillPath',
-      `leads to a file whose name is not plain text: ${shown(path)}; rename it in letters without control characters`,
+      `leads to a file whose name is not plain text: ${showName(path)}; rename it in letters without control characters`,
     );
   }
   if (kind !== 'file' && kind !== 'folder')
-    throw refusal('skillPath', `leads to ${shown(path)}, which ${REFUSED[kind]}`);
-  if (seen.has(path)) throw refusal('skillPath', `leads to ${shown(path)} twice; run git fsck and push again`);
+    throw refusal('skillPath', `leads to ${showName(path)}, which ${REFUSED[kind]}`);
+  if (seen.has(path)) throw refusal('skillPath', `leads to ${showName(path)} twice; run git fsck and push again`);
   seen.add(path);
 }
 
-function tooMany(): Error {
-  return refusal('skillPath', `leads to more than ${String(MAX_FILES)} files; remove what the skill does not need`);
+function tooManyRefusal(): Error {
+  return refusal('skillPath', `leads to more than ${MAX_FILES} files; remove what the skill does not need`);
 }

@@ -1,5 +1,5 @@
 import { frontMatterText } from '../../core/text/front-matter.js';
-import { refusal, shown } from './git-failure.js';
+import { refusal, showName } from './git-failure.js';
 import { entriesOf, type GitObjects, type TreeEntry } from './git-objects.js';
 
 export interface SkillFolder {
@@ -13,14 +13,15 @@ export interface Candidate extends SkillFolder {
   skillFile: string;
 }
 
-/** Folders of a repository that are looked through, and bytes of their lists: a hundred thousand files, and no more. */
+/** The most folders of a repository that are searched, and the most bytes of their lists: enough for a hundred
+ *  thousand files. */
 const MAX_FOLDERS = 20_000;
 const MAX_LIST_BYTES = 16 * 1_024 * 1_024;
 
-/** Deeper than anything that people make by hand. */
+/** Nobody makes deeper folders by hand. */
 export const MAX_DEPTH = 40;
 
-/** As many as a sentence holds. */
+/** As many paths as a sentence can hold. */
 const MAX_LISTED = 10;
 
 const SKILL_FILE = 'SKILL.md';
@@ -28,7 +29,7 @@ const IS_A_LINK = 'is a symbolic link, which is not followed; put the file itsel
 
 export type Folders = (id: string) => Promise<TreeEntry[]>;
 
-/** Lists folders by id, within limits for all of them together. */
+/** Lists the entries of a folder by its id. The limits are for all folders together. */
 export function createFolders(objects: GitObjects): Folders {
   let folders = 0;
   let bytes = 0;
@@ -45,13 +46,13 @@ export function createFolders(objects: GitObjects): Folders {
   };
 }
 
-/** The folder of a whole repository, which goes by the repository's name. */
+/** The root folder of a repository, which has the repository's name. */
 export interface Root {
   root: string;
   rootName: string;
 }
 
-export async function folderAt(folders: Folders, { root, rootName }: Root, path: string): Promise<Candidate> {
+export async function findFolder(folders: Folders, { root, rootName }: Root, path: string): Promise<Candidate> {
   let id = root;
   let name = rootName;
   for (const part of path === '' ? [] : path.split('/')) {
@@ -60,11 +61,11 @@ export async function folderAt(folders: Folders, { root, rootName }: Root, path:
       const what = entry.kind === 'symlink' ? 'a symbolic link' : 'a submodule';
       throw refusal(
         'skillPath',
-        `passes through ${what} (${shown(part)}); give the folder that holds the files themselves`,
+        `passes through ${what} (${showName(part)}); give the folder that holds the files themselves`,
       );
     }
     if (entry?.kind !== 'folder')
-      throw refusal('skillPath', `names a folder that is not in the repository: ${shown(path)}`);
+      throw refusal('skillPath', `names a folder that is not in the repository: ${showName(path)}`);
     ({ id, name } = entry);
   }
   const entries = await folders(id);
@@ -76,15 +77,16 @@ export async function folderAt(folders: Folders, { root, rootName }: Root, path:
   return { path, id, name, skillFile };
 }
 
-/** What a repository has: skills, and folders whose SKILL.md is a link, which might lead anywhere. */
+/** The skills of a repository, and the folders whose SKILL.md is a link, which might lead anywhere. */
 export interface Candidates {
   found: Candidate[];
   linked: { path: string; name: string }[];
 }
 
-/** All folders with a SKILL.md, the shallowest first. A folder is looked at once for each name it goes by: copies of it are the
- *  same content, and a repository of folders within folders within folders does not blow up. */
-export async function candidatesIn(folders: Folders, { root, rootName }: Root): Promise<Candidates> {
+/** All folders with a SKILL.md, the shallowest first. A folder with the same id and name is searched once, because
+ *  its copies have the same content. So a repository whose folders contain each other many times over does not blow
+ *  up the search. */
+export async function listCandidates(folders: Folders, { root, rootName }: Root): Promise<Candidates> {
   const [found, linked]: [Candidate[], Candidates['linked']] = [[], []];
   const seen = new Set<string>();
   let level = [{ path: '', name: rootName, id: root }];
@@ -99,7 +101,7 @@ export async function candidatesIn(folders: Folders, { root, rootName }: Root): 
       if (skillFile !== undefined) found.push({ path, name, id, skillFile });
       else if (hasLinkedFile(entries)) linked.push({ path, name });
       const within = entries.filter(({ kind, isPlain }) => kind === 'folder' && isPlain);
-      below.push(...within.map((entry) => ({ path: joined(path, entry.name), name: entry.name, id: entry.id })));
+      below.push(...within.map((entry) => ({ path: joinPath(path, entry.name), name: entry.name, id: entry.id })));
     }
     level = below;
   }
@@ -114,51 +116,52 @@ function hasLinkedFile(entries: readonly TreeEntry[]): boolean {
   return entries.some(({ kind, name }) => kind === 'symlink' && name === SKILL_FILE);
 }
 
-/** The only candidate that answers to the name; null if none does. */
-export function onlyOne(answering: readonly Candidate[], skillName: string): SkillFolder | null {
+/** The only candidate with the name. Null: no candidate has it. */
+export function pickOnly(answering: readonly Candidate[], skillName: string): SkillFolder | null {
   const [first, ...others] = answering;
   if (first === undefined) return null;
   if (others.every(({ id }) => id === first.id)) return first;
   throw refusal(
     'skillName',
-    `${skillName} fits several folders: ${listed(answering)}; choose one of them with skillPath`,
+    `${skillName} fits several folders: ${listPaths(answering)}; choose one of them with skillPath`,
   );
 }
 
-export function noneFits({ found, linked }: Candidates, skillName: string): Error {
+export function noMatchRefusal({ found, linked }: Candidates, skillName: string): Error {
   const link = linked.find(({ name }) => isNamed(name, skillName)) ?? (found.length === 0 ? linked[0] : undefined);
-  if (link) return refusal('repoUrl', `names a repository whose ${shown(joined(link.path, SKILL_FILE))} ${IS_A_LINK}`);
+  if (link)
+    return refusal('repoUrl', `names a repository whose ${showName(joinPath(link.path, SKILL_FILE))} ${IS_A_LINK}`);
   if (found.length === 0)
     return refusal('repoUrl', `names a repository without a ${SKILL_FILE}; add one to the skill's folder`);
   return refusal(
     'skillName',
-    `${skillName} fits none of the skills in the repository: ${listed(found)}; correct it or give skillPath`,
+    `${skillName} fits none of the skills in the repository: ${listPaths(found)}; correct it or give skillPath`,
   );
 }
 
-export function otherName(skillName: string, { path }: SkillFolder): Error {
-  const where = path === '' ? "the repository's root" : shown(path);
+export function otherNameRefusal(skillName: string, { path }: SkillFolder): Error {
+  const where = path === '' ? "the repository's root" : showName(path);
   return refusal(
     'skillName',
     `${skillName} is neither the name of the folder at skillPath (${where}) nor the one in its ${SKILL_FILE}; correct it`,
   );
 }
 
-function listed(candidates: readonly Candidate[]): string {
-  const paths = candidates.slice(0, MAX_LISTED).map(({ path }) => (path === '' ? '. (the root)' : shown(path)));
+function listPaths(candidates: readonly Candidate[]): string {
+  const paths = candidates.slice(0, MAX_LISTED).map(({ path }) => (path === '' ? '. (the root)' : showName(path)));
   const more = candidates.length - paths.length;
-  return paths.join(', ') + (more > 0 ? ` and ${String(more)} more` : '');
+  return paths.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** Names in front matter and of folders are compared without regard to case: people do. */
+/** Ignores case, because people do. */
 export function isNamed(name: string, skillName: string): boolean {
   return name.toLowerCase() === skillName.toLowerCase();
 }
 
-export function nameInside(skillFile: Buffer): string {
+export function readName(skillFile: Buffer): string {
   return frontMatterText(skillFile.toString('utf8'), 'name');
 }
 
-export function joined(folder: string, name: string): string {
+export function joinPath(folder: string, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }

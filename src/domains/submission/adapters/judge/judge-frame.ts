@@ -1,3 +1,4 @@
+import { SUBMISSION_CODES } from '../../errors.js';
 import { AppError } from '../../../../core/errors.js';
 import {
   limitOfAddresses,
@@ -11,19 +12,19 @@ import {
 import { type Privilege, privilegesOf } from '../../core/judgement/privilege.js';
 import { addressesOf, type ReviewerAddress } from '../../core/judgement/reviewer-address.js';
 import type { Concern, Judge } from '../../ports/judge.js';
-import type { Finding } from '../../ports/skill-scanner.js';
+import type { ScanFinding } from '../../ports/skill-scanner.js';
 import { type Material, materialOf } from './judge-material.js';
-import { checkedConcerns, type ClaimedConcern } from './judge-quotes.js';
+import { checkConcerns, type ClaimedConcern } from './judge-quotes.js';
 
-/** All that a judge of any kind is asked about. */
+/** The facts that every judge is given. */
 export interface Case {
   material: Material;
-  findings: readonly Finding[];
+  findings: readonly ScanFinding[];
   privileges: readonly Privilege[];
   addresses: readonly ReviewerAddress[];
 }
 
-/** All that a judge of any kind decides. */
+/** The decisions that are left to a judge. */
 export interface Opinion {
   marks: Marks;
   concerns: readonly ClaimedConcern[];
@@ -35,24 +36,25 @@ interface Assessor {
   assess(given: Case, signal: AbortSignal): Promise<Opinion>;
 }
 
-/** Raise it with every change of limits, privileges and what counts as addressed to the reviewer: a judgement that is kept holds
- *  them too. */
+/** Raise it with every change of the limits, the privileges, or the rule for text addressed to the reviewer, because
+ *  a stored judgement contains their results. */
 const FRAME_VERSION = 'f3';
 
-/** Of a text full of it, the first few are enough to show. */
+/** The first few show the owner enough, however many the skill has. */
 const MAX_ADDRESSES_SHOWN = 5;
 
-/** What holds for every judge: what it is shown, what is found before it is asked, and what its opinion can't undo. */
+/** The part that all judges share: the material, the facts found before the judge is asked, and the limits that its
+ *  opinion can't undo. */
 export function createJudge({ version, model, assess }: Assessor): Judge {
   return {
     version: `${version}:${FRAME_VERSION}`,
     async judge(skill, findings, signal) {
-      if (signal.aborted) throw new AppError('judge_unavailable', 'stopped before the judge was asked');
+      if (signal.aborted) throw new AppError(SUBMISSION_CODES.judge_unavailable, 'stopped before the judge was asked');
       const material = materialOf(skill);
       const privileges = privilegesOf(material.files);
       const addresses = addressesOf(material.files);
       const opinion = await assess({ material, findings, privileges, addresses }, signal);
-      const { concerns, invented } = checkedConcerns(opinion.concerns, material);
+      const { concerns, invented } = checkConcerns(opinion.concerns, material);
       const criteria = pointsOf(opinion.marks);
       const limits = [
         ...limitOfFlaws(findings),

@@ -2,21 +2,22 @@ import { linesOf, type TextFile } from '../../core/text/plain-text.js';
 import { MAX_READ_FILE_BYTES } from '../../core/text/skill-content.js';
 import type { Skill, SkillFile } from '../../ports/skill.js';
 
-/** About 70,000 tokens, so that it fits the models of today with room for an answer. Of the skills we know, none is larger. */
+/** About 70,000 tokens, so that the material fits today's models with room for an answer. No skill that we know is
+ *  larger. */
 const MAX_TOTAL_BYTES = 256_000;
 
 export interface Material {
-  /** SKILL.md first, then what can be run, then the rest. */
+  /** SKILL.md first, then files that can be run, then the rest. */
   files: readonly TextFile[];
-  /** Paths of what is left out or cut. */
+  /** Paths of files that are left out or cut. */
   unseen: readonly string[];
 }
 
-/** What a judge is shown of a skill. Whatever does not fit, or is no text, is named as unseen. */
+/** The files of a skill that a judge is shown. A file that does not fit, or is no text, is listed as unseen. */
 export function materialOf({ files }: Pick<Skill, 'files'>): Material {
   let left = MAX_TOTAL_BYTES;
   const shown: TextFile[] = [];
-  // Without its instructions nothing of a skill can be judged.
+  // A skill without its instructions can't be judged.
   const unseen: string[] = files.some(({ path }) => path === 'SKILL.md') ? [] : ['SKILL.md'];
   for (const { path, bytes, isExecutable } of files.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     const room = Math.min(MAX_READ_FILE_BYTES, left);
@@ -29,13 +30,14 @@ export function materialOf({ files }: Pick<Skill, 'files'>): Material {
   return { files: shown, unseen };
 }
 
-/** When not all of it fits, the instructions and what is run matter most. */
+/** When not all files fit, the instructions and the files that are run matter most. */
 function rankOf({ path, isExecutable }: SkillFile): number {
   if (path === 'SKILL.md') return 0;
   return isExecutable || /(?:^|\/)(?:scripts?|bin|hooks?)\//i.test(path) ? 1 : 2;
 }
 
-/** Undefined for what is no text. What is cut ends with its last whole line, so that no character is cut in two. */
+/** Undefined for bytes that are no text. A cut text ends with its last whole line, so that no character is cut in
+ *  two. */
 function textOf(bytes: Uint8Array, room: number): string | undefined {
   const isCut = bytes.length > room;
   const part = isCut ? wholeLines(bytes.subarray(0, room)) : bytes;
@@ -43,7 +45,7 @@ function textOf(bytes: Uint8Array, room: number): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(part);
   } catch {
-    // Not UTF-8: nobody can say what is in it.
+    // Bytes that are not UTF-8 can't be read.
     return undefined;
   }
 }
@@ -52,7 +54,7 @@ function wholeLines(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1);
 }
 
-/** The lines of each file that is shown, by its path. */
+/** The lines of each shown file, by its path. */
 export function linesByPath(files: readonly TextFile[]): ReadonlyMap<string, readonly string[]> {
   return new Map(files.map(({ path, text }) => [path, linesOf(text)]));
 }

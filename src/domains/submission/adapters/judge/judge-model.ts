@@ -1,71 +1,62 @@
 import { randomBytes } from 'node:crypto';
-import { extractJsonMiddleware, generateText, Output, wrapLanguageModel } from 'ai';
+import { z } from 'zod';
+import { AppError, type DeclaredCode, isAppError } from '../../../../core/errors.js';
+import { SUBMISSION_CODES } from '../../errors.js';
+import type { Model } from '../../../../ports/model.js';
+import { BEST_MARK, type Criterion, CRITERIA } from '../../core/judgement/judgement.js';
 import type { Judge } from '../../ports/judge.js';
-import { answerSchema } from '../../../../adapters/judge-answer.js';
-import { judgeFailure, UnfinishedAnswer } from '../../../../adapters/judge-failure.js';
 import { type Case, createJudge, type Opinion } from './judge-frame.js';
 import { dataPrompt, PROMPT_VERSION, SYSTEM_PROMPT } from './judge-prompt.js';
 
-export interface ModelSettings {
-  url: string;
-  model: string;
-  /** For one whole answer, however it comes. */
-  timeoutMs: number;
-}
-
-interface ModelJudge {
-  provider: string;
-  model: Parameters<typeof wrapLanguageModel>[0]['model'];
-  timeoutMs: number;
-}
-
-/** More concerns than this no owner reads. */
+/** No owner reads more concerns. */
 const MAX_CONCERNS = 20;
 
-/** 128 bits: nobody guesses that. */
+/** 128 bits, which nobody guesses. */
 const NONCE_BYTES = 16;
 
-/** A judge that asks a language model, whoever serves it. */
-export function createModelJudge({ provider, model, timeoutMs }: ModelJudge): Judge {
-  const reader = wrapLanguageModel({ model, middleware: extractJsonMiddleware() });
-  // The SDK would print its remarks to the console.
-  globalThis.AI_SDK_LOG_WARNINGS = false;
+/** Marks are spelled out, because some services refuse a schema with bounds. */
+const mark = z.literal(Array.from({ length: BEST_MARK + 1 }, (_, at) => at));
 
+/** The answer that a model must give. A score or a verdict that it adds is not read. */
+const answerSchema = z.object({
+  concerns: z.array(
+    z.object({
+      criterion: z.enum(CRITERIA),
+      text: z.string(),
+      quote: z.object({ file: z.string(), text: z.string() }).nullable(),
+    }),
+  ),
+  marks: z.object(Object.fromEntries(CRITERIA.map((name) => [name, mark])) as Record<Criterion, typeof mark>),
+});
+
+/** The stages and the breaker know a failed judgement by the judge's own codes. */
+const JUDGE_CODES: Readonly<Record<string, DeclaredCode>> = {
+  model_unavailable: SUBMISSION_CODES.judge_unavailable,
+  model_refused: SUBMISSION_CODES.judge_refused,
+  model_declined: SUBMISSION_CODES.judge_declined,
+};
+
+/** A judge that asks a language model for its marks and concerns. `timeoutMs` is for one whole answer. */
+export function createModelJudge(model: Model, timeoutMs: number): Judge {
   async function assess(given: Case, signal: AbortSignal): Promise<Opinion> {
-    // Of our own: what `AbortSignal.any` makes of one by `AbortSignal.timeout` may be collected while it is waited for.
-    const over = new AbortController();
-    let isTimeUp = false;
-    const stop = () => {
-      over.abort();
+    const question = {
+      system: SYSTEM_PROMPT,
+      prompt: dataPrompt(given, randomBytes(NONCE_BYTES).toString('hex')),
+      schema: answerSchema,
+      answerName: 'judgement',
+      timeoutMs,
     };
-    const timer = setTimeout(() => {
-      isTimeUp = true;
-      stop();
-    }, timeoutMs);
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
-    try {
-      const answer = await generateText({
-        model: reader,
-        system: SYSTEM_PROMPT,
-        prompt: dataPrompt(given, randomBytes(NONCE_BYTES).toString('hex')),
-        output: Output.object({ schema: answerSchema, name: 'judgement' }),
-        // The pipeline counts the tries, and waits between them.
-        maxRetries: 0,
-        abortSignal: over.signal,
-      });
-      // Where nothing was said the SDK has no output, and no longer says why.
-      if (answer.text === '' || answer.finishReason === 'content-filter')
-        throw new UnfinishedAnswer(answer.finishReason);
-      const { marks, concerns } = answer.output;
-      return { marks, concerns: concerns.slice(0, MAX_CONCERNS) };
-    } catch (error) {
-      throw judgeFailure(error, isTimeUp, signal.aborted);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-    }
+    const { value } = await model.ask(question, signal).catch((error: unknown) => {
+      throw judgeFailureOf(error);
+    });
+    return { marks: value.marks, concerns: value.concerns.slice(0, MAX_CONCERNS) };
   }
 
-  return createJudge({ version: `${provider}:${model.modelId}:${PROMPT_VERSION}`, model: model.modelId, assess });
+  return createJudge({ version: `${model.provider}:${model.name}:${PROMPT_VERSION}`, model: model.name, assess });
+}
+
+function judgeFailureOf(error: unknown): unknown {
+  const code = isAppError(error) ? JUDGE_CODES[error.code] : undefined;
+  if (!isAppError(error) || code === undefined) return error;
+  return new AppError(code, error.message, { cause: error, ...(error.facts && { facts: error.facts }) });
 }

@@ -2,36 +2,37 @@ import { linesOf, visibleOf } from '../../core/text/plain-text.js';
 import type { Concern } from '../../ports/judge.js';
 import { linesByPath, type Material } from './judge-material.js';
 
-/** A concern as a judge words it; whether what it quotes is there, it can't decide. */
+/** A concern in the judge's words. Its quote is not checked yet. */
 export interface ClaimedConcern extends Pick<Concern, 'criterion' | 'text'> {
   quote: { file: string; text: string } | null;
 }
 
 export interface CheckedConcerns {
   concerns: readonly Concern[];
-  /** Quotes that are in none of the files they are said to be in. */
+  /** The number of quotes that are not in the file they claim to be from. */
   invented: number;
 }
 
-/** Longest text of a concern, and longest quote, that is kept. */
+/** The longest text of a concern, and the longest quote, in characters. The rest is cut off. */
 const MAX_TEXT = 500;
 const MAX_QUOTE = 300;
 
-/** Drops what is quoted and not there. The concern itself stays: it is an opinion, and shown as one. */
-export function checkedConcerns(all: readonly ClaimedConcern[], { files }: Material): CheckedConcerns {
+/** Drops quotes that are not in the skill. The concern itself stays, because it is an opinion and is shown as an
+ *  opinion. */
+export function checkConcerns(all: readonly ClaimedConcern[], { files }: Material): CheckedConcerns {
   const claimed = all.filter(({ text }) => text.trim() !== '');
   const lines = linesByPath(files);
   const concerns = claimed.map(({ criterion, text, quote }) => ({
     criterion,
-    text: cut(visibleOf(oneLine(text)), MAX_TEXT),
-    quote: quote && foundQuote(quote, lines.get(quote.file) ?? []),
+    text: cutText(visibleOf(oneLine(text)), MAX_TEXT),
+    quote: quote && findQuote(quote, lines.get(quote.file) ?? []),
   }));
   const invented = concerns.filter((checked, at) => claimed[at]?.quote && !checked.quote).length;
   return { concerns, invented };
 }
 
-/** White space is not compared, for models do not keep it; everything else is, to the letter. */
-function foundQuote({ file, text }: { file: string; text: string }, lines: readonly string[]): Concern['quote'] {
+/** Ignores white space, because models do not keep it. Everything else must match to the letter. */
+function findQuote({ file, text }: { file: string; text: string }, lines: readonly string[]): Concern['quote'] {
   const wanted = oneLine(linesOf(text).map(withoutNumber).join(' '));
   if (wanted === '') return null;
   const starts: number[] = [];
@@ -43,10 +44,10 @@ function foundQuote({ file, text }: { file: string; text: string }, lines: reado
   }
   const at = whole.indexOf(wanted);
   if (at < 0) return null;
-  return { file, line: starts.findLastIndex((start) => start <= at) + 1, text: cut(wanted, MAX_QUOTE) };
+  return { file, line: starts.findLastIndex((start) => start <= at) + 1, text: cutText(wanted, MAX_QUOTE) };
 }
 
-/** A judge that copies the number in front of a line means the line. */
+/** A model may copy the line number that the prompt put in front of a line. */
 function withoutNumber(line: string): string {
   return line.replace(/^\s*\d+\| /, '');
 }
@@ -55,6 +56,6 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-function cut(text: string, length: number): string {
+function cutText(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }

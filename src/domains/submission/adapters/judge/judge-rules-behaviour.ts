@@ -1,13 +1,13 @@
 import { firstPlace, linesOf, type Place, placeOf, type TextFile } from '../../core/text/plain-text.js';
-import type { Finding } from '../../ports/skill-scanner.js';
-import type { RuleCase } from './judge-rules-case.js';
-import type { Check } from '../../../../adapters/judge-rules-checks.js';
+import type { ScanFinding } from '../../ports/skill-scanner.js';
+import type { RuleCase, RuleCheck } from './judge-rules-case.js';
 
-/** Controls of direction, tags and joiners with no emoji or letter of a script that needs them beside them. */
+/** Controls of direction, tags, and joiners that stand beside no emoji and no letter of a script that needs joiners. */
 const HIDDEN =
   /[\u{E0000}-\u{E007F}\u202A-\u202E\u2066-\u2069\u2060-\u2064\u180E]|(?<![\p{Extended_Pictographic}\p{M}\uFE0F\p{Script=Arabic}\p{Script=Devanagari}])[\u200B-\u200D]|(?<!^)\uFEFF/u;
 
-/** Longer than a checksum or a key; pictures inside a document are data, not instructions. */
+/** Longer than a checksum or a key. Pictures inside a document are excepted, because they are data and not
+ *  instructions. */
 const ENCODED =
   /(?<!data:image\/[\w+.-]{1,20};base64,)\b[A-Za-z0-9+/]{180,}={0,2}|\b[0-9a-fA-F]{200,}\b|(?:\\x[0-9a-fA-F]{2}){12,}|(?:\\u00[0-9a-fA-F]{2}){12,}/;
 
@@ -23,8 +23,8 @@ const PRECEDENCE =
 const CONDITIONAL =
   /\bif\b[^\n]{0,80}(?:\bdate\s+\+%|datetime\.(?:now|utcnow|today)\(\)[^\n]{0,30}[<>]|Date\.now\(\)\s*[<>]|new Date\(\)\s*[<>]|\$\(hostname\)|\bgethostname\(\)|\$\(whoami\)|\$RANDOM\b|Math\.random\(\)\s*[<>]|random\.random\(\)\s*[<>])/;
 
-/** Whether anything is hidden, manipulates, or is at odds with the rest. */
-export const BEHAVIOUR_CHECKS: readonly Check[] = [
+/** Rules about hidden text, manipulation, and parts that contradict each other. */
+export const BEHAVIOUR_CHECKS: readonly RuleCheck[] = [
   lineCheck('has no hidden characters', 'noObfuscation', 7, 'It holds characters that nobody sees.', HIDDEN),
   lineCheck('has no encoded blobs', 'noObfuscation', 4, 'It holds a long encoded text that nobody can read.', ENCODED),
   lineCheck('runs nothing it decodes', 'noObfuscation', 8, 'It decodes something and runs it.', DECODED_AND_RUN),
@@ -88,12 +88,12 @@ export const BEHAVIOUR_CHECKS: readonly Check[] = [
 ];
 
 function lineCheck(
-  ...[name, criterion, costs, says, pattern]: [Check['name'], Check['criterion'], number, string, RegExp]
-): Check {
+  ...[name, criterion, costs, says, pattern]: [RuleCheck['name'], RuleCheck['criterion'], number, string, RegExp]
+): RuleCheck {
   return { name, criterion, costs, says, fault: ({ material }) => firstIn(material.files, pattern) };
 }
 
-/** As it is written: what is hidden must not be taken away first. */
+/** Searches the raw text, because the plain text has lost its hidden characters. */
 function firstIn(files: readonly TextFile[], pattern: RegExp): Place | false {
   for (const { path, text } of files) {
     const lines = linesOf(text);
@@ -103,11 +103,11 @@ function firstIn(files: readonly TextFile[], pattern: RegExp): Place | false {
   return false;
 }
 
-function hasFinding(findings: readonly Finding[], category: RegExp): boolean {
+function hasFinding(findings: readonly ScanFinding[], category: RegExp): boolean {
   return findings.some((finding) => finding.severity !== 'info' && category.test(finding.category));
 }
 
-/** Links of SKILL.md to files beside it. */
+/** The first link of SKILL.md to a file that the skill does not have. */
 function brokenReference({ main, material }: RuleCase): Place | false {
   const known = [...material.files.map(({ path }) => path), ...material.unseen];
   return (

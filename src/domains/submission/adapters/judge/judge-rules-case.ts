@@ -1,17 +1,30 @@
 import { bodyOf, readFrontMatter } from '../../core/text/front-matter.js';
-import { linesOf, type TextFile } from '../../core/text/plain-text.js';
+import type { Criterion } from '../../core/judgement/judgement.js';
+import { linesOf, type Place, type TextFile } from '../../core/text/plain-text.js';
 import type { Case } from './judge-frame.js';
 
-/** What the rules look at: the case, and SKILL.md taken apart. */
+/** One rule. */
+export interface RuleCheck {
+  name: string;
+  criterion: Criterion;
+  /** Marks, of 10, that a fault takes off the criterion. */
+  costs: number;
+  /** One sentence for the owner. */
+  says: string;
+  /** Whether the skill breaks the rule, and where, if the place can be shown. */
+  fault(given: RuleCase): Place | boolean;
+}
+
+/** The case that the rules look at, with SKILL.md taken apart. */
 export interface RuleCase extends Case {
-  /** Empty, with no text, where there is no SKILL.md. */
+  /** SKILL.md, with an empty text where the skill has none. */
   main: TextFile;
   front: FrontMatter | undefined;
   /** SKILL.md without its front matter. */
   body: string;
-  /** The body without its fenced code: what is said about the skill. */
+  /** The body without its fenced code: the words about the skill. */
   prose: string;
-  /** All that is written for people: Markdown and plain text. */
+  /** The files written for people: Markdown and plain text. */
   documents: readonly TextFile[];
 }
 
@@ -34,7 +47,7 @@ export function ruleCaseOf(given: Case): RuleCase {
   };
 }
 
-/** Not YAML: as if it were not there. */
+/** Undefined where the front matter is missing or is not YAML. */
 function frontMatterOf(text: string): FrontMatter | undefined {
   const read = readFrontMatter(text);
   if (read.is !== 'read') return undefined;

@@ -1,25 +1,25 @@
-import type { RuleCase } from './judge-rules-case.js';
-import type { Check } from '../../../../adapters/judge-rules-checks.js';
+import type { RuleCase, RuleCheck } from './judge-rules-case.js';
 
-/** Shorter is no instruction. */
+/** In characters. A shorter body is no instruction. */
 const MIN_BODY = 100;
 
-/** As long as agents read it. */
+/** In characters. Agents read no more than the maximum. */
 const MIN_DESCRIPTION = 10;
 const MAX_DESCRIPTION = 1_024;
 
-/** A third of its words: descriptions name occasions and synonyms that instructions need not repeat. */
+/** A third of the description's words, because a description names occasions and synonyms that instructions need not
+ *  repeat. */
 const MIN_SHARED = 1 / 3;
 
-/** Words that stand in any description. */
+/** Words that any description may contain. */
 const COMMON = new Set(
   'about agent also any asks been before both create creating data does each file files from have help helps into like make more need needs only other over skill some such than that their them then these they this tool tools used user users uses using want wants what when where which while will with work working your'.split(
     ' ',
   ),
 );
 
-/** What it says of itself, and whether that is what it is about. */
-export const FORM_CHECKS: readonly Check[] = [
+/** Rules about the description, the form of SKILL.md, and whether the two agree. */
+export const FORM_CHECKS: readonly RuleCheck[] = [
   {
     name: 'describes itself',
     criterion: 'intentMatchesScope',
@@ -84,7 +84,7 @@ export const FORM_CHECKS: readonly Check[] = [
   },
 ];
 
-/** Words are compared by their beginnings, so that `testing` and `tests` are one. */
+/** Compares words by their beginnings, so that `testing` and `tests` count as the same word. */
 function isOffTopic({ front, body }: RuleCase): boolean {
   const topic = new Set(stemsOf(front?.description ?? '').filter((word) => !COMMON.has(word)));
   if (topic.size === 0) return false;

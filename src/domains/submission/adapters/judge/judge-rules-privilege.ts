@@ -1,11 +1,10 @@
 import { isScript, type PrivilegeKind, PRIVILEGES } from '../../core/judgement/privilege.js';
-import type { RuleCase } from './judge-rules-case.js';
-import type { Check } from '../../../../adapters/judge-rules-checks.js';
+import type { RuleCase, RuleCheck } from './judge-rules-case.js';
 
 interface PrivilegeRule {
-  /** Marks of least privilege: what can do most harm costs most. */
+  /** Marks of the criterion least privilege: the privilege that can do most harm costs most. */
   costs: number;
-  /** Words of prose that account for it. */
+  /** Words in the prose that explain why the skill needs the privilege. */
   accountedBy: RegExp;
 }
 
@@ -25,21 +24,21 @@ const RULES: Readonly<Record<PrivilegeKind, PrivilegeRule>> = {
 
 const KINDS = Object.keys(RULES) as PrivilegeKind[];
 
-/** What it may do, whether that is accounted for, and whether its users are warned. */
-export const PRIVILEGE_CHECKS: readonly Check[] = [
-  ...KINDS.map((kind): Check => ({
+/** Rules about the privileges of a skill, their explanation, and the warnings to its users. */
+export const PRIVILEGE_CHECKS: readonly RuleCheck[] = [
+  ...KINDS.map((kind): RuleCheck => ({
     name: `needs no privilege: ${kind}`,
     criterion: 'leastPrivilege',
     costs: RULES[kind].costs,
     says: PRIVILEGES[kind],
-    fault: ({ privileges }) => placeOf(kind, privileges),
+    fault: ({ privileges }) => findPlace(kind, privileges),
   })),
-  ...KINDS.map((kind): Check => ({
+  ...KINDS.map((kind): RuleCheck => ({
     name: `accounts for a privilege: ${kind}`,
     criterion: 'capabilitiesJustified',
     costs: 4,
     says: `${PRIVILEGES[kind]} SKILL.md does not say why.`,
-    fault: ({ privileges, prose }) => !RULES[kind].accountedBy.test(prose) && placeOf(kind, privileges),
+    fault: ({ privileges, prose }) => !RULES[kind].accountedBy.test(prose) && findPlace(kind, privileges),
   })),
   {
     name: 'warns of what it can do',
@@ -64,8 +63,8 @@ export const PRIVILEGE_CHECKS: readonly Check[] = [
   },
 ];
 
-/** A script is shown by its path; what stands in it is no quote. */
-function placeOf(kind: PrivilegeKind, privileges: RuleCase['privileges']): ReturnType<Check['fault']> {
+/** A script is shown by its path alone, because a line of the script proves nothing. */
+function findPlace(kind: PrivilegeKind, privileges: RuleCase['privileges']): ReturnType<RuleCheck['fault']> {
   const found = privileges.find((privilege) => privilege.kind === kind);
   if (!found) return false;
   return kind === 'scripts' ? { ...found, text: '' } : found;

@@ -2,17 +2,21 @@ import { BEST_MARK, CRITERIA, type Marks } from '../../core/judgement/judgement.
 import type { Place } from '../../core/text/plain-text.js';
 import type { Judge } from '../../ports/judge.js';
 import { createJudge, type Opinion } from './judge-frame.js';
-import { ruleCaseOf } from './judge-rules-case.js';
-import { type Check, CHECKS } from '../../../../adapters/judge-rules-checks.js';
+import { BEHAVIOUR_CHECKS } from './judge-rules-behaviour.js';
+import { type RuleCheck, ruleCaseOf } from './judge-rules-case.js';
+import { FORM_CHECKS } from './judge-rules-form.js';
+import { PRIVILEGE_CHECKS } from './judge-rules-privilege.js';
 
-/** Raise it with every change of a rule: judgements are kept under it. */
+export const CHECKS: readonly RuleCheck[] = [...FORM_CHECKS, ...PRIVILEGE_CHECKS, ...BEHAVIOUR_CHECKS];
+
+/** Raise it with every change of a rule, because stored judgements are looked up by it. */
 const RULES_VERSION = 'rules-v1';
 
-interface Fault extends Check {
+interface Fault extends RuleCheck {
   place: Place | undefined;
 }
 
-/** The judge of an installation that has no model: fixed rules, the same answer every time, and no more than they say. */
+/** The judge of an installation without a model. Its rules are fixed, so a skill gets the same answer every time. */
 export function createRulesJudge(): Judge {
   return createJudge({
     version: RULES_VERSION,

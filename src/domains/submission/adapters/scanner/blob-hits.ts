@@ -3,7 +3,7 @@ import type { View } from './view.js';
 
 const RUN = /[A-Za-z0-9+/_-]{64,}/g;
 
-/** Not for YARA: a pattern of nothing but a class of characters has no anchor there, and is slow. */
+/** Not matched by YARA, because a pattern that is only a class of characters has no anchor there and is slow. */
 export function blobHits(
   rules: readonly BlobRule[],
   view: View,

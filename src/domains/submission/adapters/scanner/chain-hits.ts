@@ -1,7 +1,7 @@
 import type { Hit } from './hit.js';
 import type { ChainRule } from './rule.js';
 
-/** Findings that tell something together. */
+/** Hits of several rules that stand near one another and together mean an attack. */
 export function chainHits(rules: readonly ChainRule[], hits: readonly Hit[]): Hit[] {
   return rules.flatMap((rule) => {
     const [first = [], ...others] = rule.all.map((ids) =>

@@ -1,6 +1,7 @@
 import type { View } from './view.js';
 
-/** A payload worth hiding is longer than these; names, hashes and ids are shorter or do not decode to text. */
+/** A payload worth hiding is longer than these minimum lengths. Names, hashes and ids are shorter or do not decode to
+ *  text. */
 const BASE64 = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
 const HEX = /(?:[0-9a-fA-F]{2}){12,}/g;
 const ESCAPED = /(?:\\x[0-9a-fA-F]{2}|\\[0-7]{3}|\\u00[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,3};){6,}/g;
@@ -15,19 +16,20 @@ const DECODERS: readonly (readonly [RegExp, (encoded: string) => string])[] = [
   [CHARACTERS, decodeCodes],
 ];
 
-/** An encoding of an encoding of an encoding. */
+/** Levels of encoding that are undone, because an author may encode text that is encoded already. */
 const MAX_DEPTH = 3;
 
-/** What is encoded in a text, decoded where that gives text again: one view for each depth, each line on the line where it
- *  stood. All of it, however much there is: what is left out would be where to hide. */
+/** Decodes all encoded parts of a text that decode to text again. There is one view for each depth, and each decoded
+ *  line keeps the number of its line in the file. The amount is not bounded, because a part that was left out would be
+ *  a place to hide. */
 export function decodedViews(view: View): View[] {
   const found: View[] = [];
-  let next = decodedOnce(view);
-  while (next && found.push(next) < MAX_DEPTH) next = decodedOnce(next);
+  let next = decodeOnce(view);
+  while (next && found.push(next) < MAX_DEPTH) next = decodeOnce(next);
   return found;
 }
 
-function decodedOnce({ file, text, lines }: View): View | undefined {
+function decodeOnce({ file, text, lines }: View): View | undefined {
   const decoded = text.split('\n').flatMap((whole, at) => {
     const texts = DECODERS.flatMap(([pattern, decode]) =>
       [...whole.matchAll(pattern)].map(([encoded]) => decode(encoded)),
@@ -55,7 +57,7 @@ function decodeCodes(encoded: string): string {
   return codes.map((code) => String.fromCharCode(Number(code))).join('');
 }
 
-/** Words, not noise that happens to be printable. */
+/** Whether the result has words, and is not noise that happens to be printable. */
 function isText(decoded: string): boolean {
   return decoded.length >= 6 && /^[\x20-\x7E\s]+$/.test(decoded) && /[a-z]{2}/i.test(decoded);
 }

@@ -1,4 +1,5 @@
-/** By content: a name can lie. Compared at the start unless an offset is given. */
+/** The kind is told by the content, because a name can lie. A signature stands at the start of the file unless `at`
+ *  gives an offset. */
 const SIGNATURES: readonly { bytes: string; at?: number; kind: 'archive' | 'binary' }[] = [
   { bytes: 'PK\x03\x04', kind: 'archive' }, // zip, jar, docx, whl
   { bytes: 'PK\x05\x06', kind: 'archive' },
@@ -19,7 +20,7 @@ const SIGNATURES: readonly { bytes: string; at?: number; kind: 'archive' | 'bina
   { bytes: 'GIF8', kind: 'binary' },
 ];
 
-/** Control characters that text does not hold: all but tab, newlines, form feed and escape. */
+/** Control characters that text does not contain: all but tab, line ends, form feed and escape. */
 const CONTROL = /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]/;
 
 export type FileKind = { kind: 'text'; text: string } | { kind: 'archive' | 'binary' | 'unreadable' };
@@ -30,15 +31,15 @@ export function fileKindOf(bytes: Uint8Array): FileKind {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 512)).toString('latin1');
   const known = SIGNATURES.find(({ bytes: signature, at = 0 }) => start.startsWith(signature, at));
   if (known) return { kind: known.kind };
-  const text = decoded(bytes);
+  const text = decodeText(bytes);
   if (text === undefined) return { kind: start.includes('\0') ? 'binary' : 'unreadable' };
   return CONTROL.test(text) ? { kind: 'binary' } : { kind: 'text', text };
 }
 
-function decoded(bytes: Uint8Array): string | undefined {
+function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {
-    return undefined; // not UTF-8: the caller says so
+    return undefined; // not UTF-8: the caller reports it
   }
 }

@@ -1,9 +1,9 @@
 import type { FlowRule } from './rule.js';
 import type { View } from './view.js';
 
-/** A line of code is shorter; a longer one is data. */
+/** A line of code is shorter. The rest of a longer line is taken for data. */
 const MAX_LINE = 500;
-/** Lines of one literal, from its opening bracket to the value. */
+/** The most lines of a literal from its opening bracket to the value. */
 const MAX_LITERAL = 8;
 
 interface FlowMatch {
@@ -13,13 +13,13 @@ interface FlowMatch {
   match: string;
 }
 
-/** Follows values by the name they are given, without understanding the language: enough for short scripts. */
+/** Follows a value by the name of its variable, without parsing the language, which is enough for short scripts. */
 export function flowHits(rules: readonly FlowRule[], view: View): FlowMatch[] {
   const lines = view.text.split('\n').map((line) => line.slice(0, MAX_LINE));
   return rules.flatMap((rule) =>
     lines.flatMap((text, at) => {
       if (!rule.source.test(text)) return [];
-      const name = nameGiven(lines, at);
+      const name = variableAt(lines, at);
       const line = lines.findIndex(
         (each, later) => isSink(rule, each, name) && later >= at && later - at <= rule.withinLines,
       );
@@ -28,8 +28,8 @@ export function flowHits(rules: readonly FlowRule[], view: View): FlowMatch[] {
   );
 }
 
-/** Of this line's assignment, or of the literal that it is part of. */
-function nameGiven(lines: readonly string[], at: number): string | undefined {
+/** The variable that this line assigns, or the variable of the literal that the line is part of. */
+function variableAt(lines: readonly string[], at: number): string | undefined {
   const own = /^\s*(?:const|let|var)?\s*(\w+)\s*=[^=]/.exec(lines[at] ?? '')?.[1];
   if (own) return own;
   const opening = lines
@@ -39,7 +39,7 @@ function nameGiven(lines: readonly string[], at: number): string | undefined {
   return opening.at(-1);
 }
 
-/** The sink's arguments name it; where nothing was named, the sink stands in the source's own line. */
+/** Whether the line hands the value to the sink: its arguments hold the variable, or the source itself. */
 function isSink({ sink, source }: FlowRule, line: string, name: string | undefined): boolean {
   const found = sink.exec(line);
   if (!found) return false;

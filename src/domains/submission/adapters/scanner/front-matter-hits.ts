@@ -33,5 +33,5 @@ function descriptionFaults(description: unknown): Fault[] {
   const length = typeof description === 'string' ? [...description.trim()].length : 0;
   return length >= 10 && length <= 1_024
     ? []
-    : [{ rule: STRUCTURE.description, match: `${String(length)} characters`, line: null }];
+    : [{ rule: STRUCTURE.description, match: `${length} characters`, line: null }];
 }

@@ -1,14 +1,15 @@
 import type { RuleHead } from './rule.js';
 
-/** What an engine found, before it is masked, cut and weighed. */
+/** One match of a rule, before it is masked and cut. */
 export interface Hit {
   rule: RuleHead;
   file: string;
-  /** From 1, in the file as submitted; null: the whole file or folder. */
+  /** From 1, in the file as submitted. Null: the hit is about the whole file or folder. */
   line: number | null;
   match: string;
-  /** The line around it. */
+  /** The line that holds the match. */
   context: string;
-  /** A warning forbids it: told for information, and no part of anything graver. */
+  /** A warning in the documentation forbids the matched action. The hit is for information only and never part of a
+   *  chain. */
   isForbidden?: true;
 }

@@ -1,21 +1,22 @@
-/** A fenced block: agents run what stands in one. */
+/** A fenced block. Agents run the code in it. */
 export interface Fence {
-  /** As written after the fence, lower case; '' where nothing is. */
+  /** The word after the opening fence, in lower case; '' if there is none. */
   language: string;
-  /** Of its first line of code, from 0. */
+  /** The line, from 0, on which the code begins. */
   firstLine: number;
   code: string;
 }
 
 export interface Markdown {
   fences: Fence[];
-  /** Whether a line, from 0, is text that a person reads: neither in a fence nor in an HTML comment. */
+  /** Whether a line, counted from 0, is prose: neither in a fence nor in an HTML comment. */
   isProse(line: number): boolean;
 }
 
 const FENCE = /^[ \t>*+-]*(`{3,}|~{3,})[ \t]*\{?\.?([\w+#-]*)/;
 
-/** Reads no more of Markdown than where code and comments begin and end. What is left open reaches to the end of the file. */
+/** Finds only where code and comments begin and end. A fence or comment that is not closed reaches to the end of the
+ *  file. */
 export function readMarkdown(text: string): Markdown {
   const lines = text.split('\n');
   const hidden = new Set<number>(commentLines(text));

@@ -1,7 +1,7 @@
 import type { NameRule } from './rule.js';
 import type { View } from './view.js';
 
-/** Commands that install packages, and code that loads them: what follows are names. */
+/** Commands that install packages, and code that loads them. Names of packages follow. */
 const INSTALLS =
   /\b(?:pip[0-9.]*\s+install|pipx\s+(?:install|run)|uv\s+(?:pip\s+install|add|tool\s+install)|uvx|poetry\s+add|conda\s+install|npm\s+(?:i|install|add|exec)|pnpm\s+(?:add|dlx|install)|yarn\s+(?:add|dlx)|bun\s+(?:add|install)|npx|bunx|gem\s+install|cargo\s+(?:add|install)|brew\s+install|apt(?:-get)?\s+install|(?:clawhub|openclaw|claude|codex|skills?)\s+(?:skills?\s+|plugins?\s+)?(?:install|add))\s+([^\n;&|`#<>()]{1,300})/gi;
 const IMPORTS =
@@ -9,7 +9,7 @@ const IMPORTS =
 const DECLARED = /^\s*["']?([a-zA-Z][\w.-]{4,40})["']?\s*(?:[=~>]=|:\s*["'][\^~>=]?\d)/;
 const SKILL_NAME = /^(?:name|slug):\s*["']?([\w .-]{3,64}?)["']?\s*$/;
 
-/** Longer than any command; the patterns above look at a line more than once. */
+/** Longer than any command. Lines are cut, because the patterns above look at a line more than once. */
 const MAX_LINE = 1_000;
 
 export interface NameMatch {
@@ -41,7 +41,7 @@ function packagesIn(line: string): string[] {
   return [...installed, ...imported, ...declared].map((name) => plainName(name ?? ''));
 }
 
-/** Without quotes, scope, version and extras. */
+/** The name without quotes, scope, version and extras. */
 function plainName(name: string): string {
   return /^["']?(?:@[\w.-]+\/)?([a-zA-Z][\w.-]*)/.exec(name)?.[1]?.toLowerCase().replaceAll('_', '-') ?? '';
 }
@@ -51,7 +51,7 @@ function isSlipOfPackage(name: string, known: ReadonlySet<string>): boolean {
   return [...known].some((each) => each.length >= 5 && (name === each.replace(/[-.]/g, '') || isOneSlip(name, each)));
 }
 
-/** Words of a skill's name are plain English more often than not: only slips that make no other word. */
+/** Most words of a skill's name are plain English, so only a misspelling that is not another word counts. */
 function slipsInSkillName(line: string, known: ReadonlySet<string>): string[] {
   const name = SKILL_NAME.exec(line)?.[1]?.toLowerCase();
   if (!name) return [];
@@ -65,7 +65,8 @@ function isKnown(name: string, known: ReadonlySet<string>): boolean {
   return known.has(name) || known.has(name.replace(/js$|\.js$|-js$/, '')) || known.has(name.replace(/\d+$/, ''));
 }
 
-/** A letter too many, too few, another, or two swapped; the first one is always right. */
+/** Whether one letter is added, missing or replaced, or two are swapped. The first letter must be
+ *  the same. */
 function isOneSlip(name: string, known: string): boolean {
   if (name[0] !== known[0] || Math.abs(name.length - known.length) > 1 || name === known) return false;
   if (/\d$/.test(known) && known.slice(0, -1) === name) return false;
@@ -84,10 +85,10 @@ function isTypo(word: string, known: string): boolean {
   if (known.length < 6 || !isOneSlip(unDigit(word), known)) return unDigit(word) === known && word !== known;
   if (word.length === known.length) {
     const isSwap = [...word].sort().join('') === [...known].sort().join('');
-    // Another letter makes another word of a short one, and another form at the end: "formatted".
+    // A replaced letter makes another word of a short word, and another form at the end of a long one ("formatted").
     return isSwap || (known.length >= 8 && word.at(-1) === known.at(-1));
   }
-  // "generators" is no slip of "generator".
+  // "generators" is not a misspelling of "generator".
   return !word.startsWith(known) && !known.startsWith(word) && !/(?:ed|er|ing|s)$/.test(word.slice(-3));
 }
 

@@ -11,15 +11,15 @@ import { HARMLESS_DOTFILES, PROGRAM_EXTENSIONS, USUAL_EXTENSIONS } from './rules
 const MAX_FOLDER_BYTES = 500 * 1_024;
 const MAX_FILES = 500;
 
-export interface SkillText {
+export interface FileText {
   path: string;
   text: string;
 }
 
-/** Looks at the skill's structure, and gives the texts that can be looked into. */
-export function readSkill(files: readonly SkillFile[]): { hits: Hit[]; texts: SkillText[] } {
+/** Checks the skill's structure, and returns the texts that the engines can scan. */
+export function readSkill(files: readonly SkillFile[]): { hits: Hit[]; texts: FileText[] } {
   const hits = folderHits(files);
-  const texts: SkillText[] = [];
+  const texts: FileText[] = [];
   for (const file of files.slice(0, MAX_FILES)) {
     hits.push(...nameHits(file));
     const read = readFile(file);
@@ -35,8 +35,8 @@ function folderHits(files: readonly SkillFile[]): Hit[] {
   const bytes = files.reduce((sum, each) => sum + each.bytes.byteLength, 0);
   const hits: Hit[] = [];
   if (!files.some(({ path }) => path === 'SKILL.md')) hits.push(hitOf(STRUCTURE.missing, 'SKILL.md', ''));
-  if (files.length > MAX_FILES) hits.push(hitOf(STRUCTURE.manyFiles, '', `${String(files.length)} files`));
-  if (bytes > MAX_FOLDER_BYTES) hits.push(hitOf(STRUCTURE.largeFolder, '', `${String(bytes)} bytes`));
+  if (files.length > MAX_FILES) hits.push(hitOf(STRUCTURE.manyFiles, '', `${files.length} files`));
+  if (bytes > MAX_FOLDER_BYTES) hits.push(hitOf(STRUCTURE.largeFolder, '', `${bytes} bytes`));
   return hits;
 }
 
@@ -51,7 +51,8 @@ function nameHits({ path, isExecutable }: SkillFile): Hit[] {
   return hits;
 }
 
-/** Control and format characters (bidi overrides among them), separators of other systems, and ways out of the folder. */
+/** A path is unsafe if it has control or format characters (bidi overrides among them) or separators of other systems,
+ *  or leads out of the folder. */
 function isUnsafe(path: string): boolean {
   return /[\p{Cc}\p{Cf}\\]|^[/~]|^[a-z]:/iu.test(path) || path.split('/').some((part) => part === '..' || part === '');
 }
@@ -65,7 +66,7 @@ function readFile({ bytes }: SkillFile): { text: string } | { rule: RuleHead; ma
   if (bytes.byteLength > MAX_READ_FILE_BYTES) {
     const kind = fileKindOf(bytes.subarray(0, 512)).kind;
     const rule = kind === 'archive' ? STRUCTURE.archive : STRUCTURE.largeFile;
-    return { rule, match: `${String(bytes.byteLength)} bytes` };
+    return { rule, match: `${bytes.byteLength} bytes` };
   }
   const read = fileKindOf(bytes);
   return read.kind === 'text' ? { text: read.text } : { rule: STRUCTURE[read.kind], match: '' };

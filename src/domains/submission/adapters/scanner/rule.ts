@@ -1,5 +1,5 @@
 import type { NapiConfig } from '@ast-grep/napi';
-import type { Severity } from '../../ports/skill-scanner.js';
+import type { Severity } from '../../core/verdict/scan-verdict.js';
 
 export const CATEGORIES = [
   'structure',
@@ -18,74 +18,77 @@ export const CATEGORIES = [
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** What a finding says of its rule. */
+/** The facts of a rule that its findings repeat. */
 export interface RuleHead {
   id: string;
   name: string;
   severity: Severity;
   category: Category;
-  /** The kind of behaviour it stands for; never one sample. */
+  /** The kind of behaviour that the rule finds; never a single sample. */
   description: string;
   remedy: string;
 }
 
 interface Exampled extends RuleHead {
-  /** Texts in which it must be found, and texts in which it must not: each rule is tested by its own. */
+  /** Texts that the rule must find, and texts that it must ignore. A test checks each rule against its own texts. */
   matches: readonly string[];
   ignores: readonly string[];
 }
 
-/** Regular expressions in YARA-X's dialect (no look-around, `^` is the start of the file): matched in linear time. */
+/** Regular expressions in YARA-X's dialect (no look-around, `^` is the start of the file), which match in linear
+ *  time. */
 export interface TextRule extends Exampled {
   engine: 'text';
   patterns: readonly RegExp[];
-  /** What makes a match harmless, tried on the match alone. */
+  /** A match that fits this pattern is harmless. Only the match itself is tried. */
   unless?: RegExp;
 }
 
 export type Language = 'bash' | 'python' | 'javascript';
 
-/** The shape of code, whatever its spacing, quoting and order of arguments. */
+/** Matches the syntax of code, whatever its spacing, quoting and order of arguments. */
 export interface SyntaxRule extends Exampled {
   engine: 'syntax';
   language: Language;
-  /** Words without which it can't match: to parse is dear. */
+  /** Words without which the rule can't match. They are tried first, because parsing is expensive. */
   words: RegExp;
   rule: NapiConfig['rule'];
 }
 
-/** Harmless or doubtful one by one, telling together: findings of all these rules within so many lines of one file. */
+/** Hits that are harmless or doubtful alone and mean an attack together: one hit of every group in `all`, within so
+ *  many lines of one file. */
 export interface ChainRule extends Exampled {
   engine: 'chain';
   all: readonly (readonly string[])[];
   withinLines: number;
 }
 
-/** Secretlint's own rules, of which this is the head. */
+/** Stands for all rules of secretlint; their findings carry this head. */
 export interface SecretRule extends Exampled {
   engine: 'secretlint';
 }
 
-/** A package or skill whose name is almost that of a well-known one. */
+/** Finds a package or skill whose name is almost the name of a well-known one. */
 export interface NameRule extends Exampled {
   engine: 'names';
   known: readonly string[];
 }
 
-/** An encoded text that, decoded, holds what another rule finds. */
+/** Finds encoded text in which, once decoded, another rule has a hit. */
 export interface EncodedRule extends Exampled {
   engine: 'encoded';
-  /** What is telling by having been encoded, though harmless in the open. */
+  /** Text that is harmless in the open and suspicious where it was encoded. */
   reveals: RegExp;
 }
 
-/** A run of letters, digits and signs of an encoding that is longer than any word. */
+/** Finds a run of letters, digits and signs of an encoding that is longer than any word. */
 export interface BlobRule extends Exampled {
   engine: 'blob';
   minCharacters: number;
 }
 
-/** A value that one line takes from a source and a later one hands to a sink, followed by its name. */
+/** Finds a value that one line takes from a source and a later line hands to a sink. The value is followed by its
+ *  variable's name. */
 export interface FlowRule extends Exampled {
   engine: 'flow';
   source: RegExp;

@@ -1,6 +1,6 @@
 import { extname } from 'node:path/posix';
 import { isNegated } from '../../core/text/skill-negation.js';
-import type { Finding } from '../../ports/skill-scanner.js';
+import type { ScanFinding } from '../../ports/skill-scanner.js';
 import type { SkillFile } from '../../ports/skill.js';
 import { blobHits } from './blob-hits.js';
 import { chainHits } from './chain-hits.js';
@@ -9,7 +9,7 @@ import { flowHits } from './flow-hits.js';
 import type { Hit } from './hit.js';
 import { readMarkdown } from './markdown.js';
 import { createNameEngine } from './name-engine.js';
-import { readSkill, type SkillText } from './read-skill.js';
+import { readSkill, type FileText } from './read-skill.js';
 import type { Rule } from './rule.js';
 import { RULES } from './rules/rule-pack.js';
 import { findSecrets } from './secret-engine.js';
@@ -18,19 +18,19 @@ import { tellFindings } from './tell-findings.js';
 import { createTextEngine, type TextMatch } from './text-engine.js';
 import { foldedView, joinedView, plainView, type View } from './view.js';
 
-const textEngine = createTextEngine(of('text'));
-const syntaxEngine = createSyntaxEngine(of('syntax'));
-const nameEngine = createNameEngine(of('names'));
-const [encodedRule] = of('encoded');
-const [secretRule] = of('secretlint');
+const textEngine = createTextEngine(rulesOf('text'));
+const syntaxEngine = createSyntaxEngine(rulesOf('syntax'));
+const nameEngine = createNameEngine(rulesOf('names'));
+const [encodedRule] = rulesOf('encoded');
+const [secretRule] = rulesOf('secretlint');
 
-function of<E extends Rule['engine']>(engine: E): Extract<Rule, { engine: E }>[] {
+function rulesOf<E extends Rule['engine']>(engine: E): Extract<Rule, { engine: E }>[] {
   return RULES.filter((rule): rule is Extract<Rule, { engine: E }> => rule.engine === engine);
 }
 
-/** Everything there is to find in a skill. Pure but for its engines; may take for ever or end the process, so it runs in a
- *  process of its own. */
-export async function scanSkill(files: readonly SkillFile[]): Promise<Finding[]> {
+/** Runs all rules on a skill. An engine may take for ever or crash the process, so this runs in a process of its
+ *  own. */
+export async function scanSkill(files: readonly SkillFile[]): Promise<ScanFinding[]> {
   const { hits, texts } = readSkill(files);
   const secrets: string[] = [];
   for (const text of texts) {
@@ -41,7 +41,7 @@ export async function scanSkill(files: readonly SkillFile[]): Promise<Finding[]>
   return tellFindings(hits, secrets);
 }
 
-async function scanText({ path, text }: SkillText): Promise<{ hits: Hit[]; secrets: string[] }> {
+async function scanText({ path, text }: FileText): Promise<{ hits: Hit[]; secrets: string[] }> {
   const plain = plainView(path, text);
   const folded = foldedView(plain);
   const readings = [plain, folded, joinedView(folded ?? plain)].filter((view) => view !== undefined);
@@ -49,18 +49,18 @@ async function scanText({ path, text }: SkillText): Promise<{ hits: Hit[]; secre
   const hits = [...readings, ...decoded].flatMap(patternHits);
   hits.push(
     ...nameEngine(folded ?? plain).map(hitAt),
-    ...blobHits(of('blob'), plain).map(hitAt),
-    ...flowHits(of('flow'), folded ?? plain).map(hitAt),
+    ...blobHits(rulesOf('blob'), plain).map(hitAt),
+    ...flowHits(rulesOf('flow'), folded ?? plain).map(hitAt),
   );
   const found = (await Promise.all([plain, ...decoded].map(secretHits))).flat();
   const own = hits.filter(({ rule }) => rule.category === 'secrets').map(({ match }) => match);
   return {
-    hits: [...hits, ...found, ...chainHits(of('chain'), hits)],
+    hits: [...hits, ...found, ...chainHits(rulesOf('chain'), hits)],
     secrets: [...own, ...found.map(({ match }) => match)],
   };
 }
 
-/** Of one view, by text and by syntax. What stands in encoded text is told once more, as hidden. */
+/** Hits of one view by text and by syntax. A hit in decoded text is reported a second time, as hidden. */
 function patternHits(view: View): Hit[] {
   const isProse = proseOf(view);
   const forbids = (match: TextMatch) =>
@@ -68,7 +68,7 @@ function patternHits(view: View): Hit[] {
   const isHarmless = ({ rule, match }: TextMatch) => rule.unless?.test(match) ?? false;
   const texts = textEngine(view, (match) => (isHarmless(match) || forbids(match) ? 'excused' : 'counts'))
     .filter(({ match }) => !isHarmless(match))
-    .map(({ match, excused }) => (excused ? forbidden(hitAt(match)) : hitAt(match)));
+    .map(({ match, excused }) => (excused ? markForbidden(hitAt(match)) : hitAt(match)));
   const hits = [...texts, ...syntaxEngine(view).map(hitAt)];
   return view.kind === 'decoded' ? [...hits, ...hiddenHits(view, hits)] : hits;
 }
@@ -82,7 +82,7 @@ function hiddenHits(view: View, hits: readonly Hit[]): Hit[] {
   return [...told, ...revealed];
 }
 
-function forbidden(hit: Hit): Hit {
+function markForbidden(hit: Hit): Hit {
   return { ...hit, rule: { ...hit.rule, severity: 'info' }, isForbidden: true };
 }
 
@@ -90,7 +90,7 @@ function isGrave({ rule: { severity } }: Hit): boolean {
   return severity === 'critical' || severity === 'high' || severity === 'medium';
 }
 
-/** Only what people read as prose can be a warning. Code is run, whatever stands around it. */
+/** Only prose can be a warning. Code is run, whatever text stands around it. */
 function proseOf({ file, kind, text }: View): (line: number) => boolean {
   const isDocument = ['.md', '.mdx', '.markdown', '.txt', '.rst', ''].includes(extname(file).toLowerCase());
   return isDocument && kind !== 'decoded' ? readMarkdown(text).isProse : () => false;
@@ -107,7 +107,7 @@ function hitAt({ rule, view, line, match }: { rule: Hit['rule']; view: View; lin
   return { rule, file: view.file, line: view.lines[line] ?? null, match, context };
 }
 
-/** Split once: a hostile file has thousands of hits. */
+/** Each view is split once, because a hostile file has thousands of hits. */
 const split = new WeakMap<View, readonly string[]>();
 
 function linesOf(view: View): readonly string[] {

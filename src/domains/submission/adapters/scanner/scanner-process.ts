@@ -2,7 +2,8 @@ import type { SkillFile } from '../../ports/skill.js';
 import { scanSkill } from './scan-skill.js';
 import { endIfTooLarge, watchProcess } from './watch-process.js';
 
-/** The process that scans: it reads hostile files with native engines, so it may hang, swell or die, and is then replaced. */
+/** The process that scans. It reads hostile files with native engines, so it may hang, take too much memory or crash.
+ *  Its parent then replaces it. */
 const [maxBytes = ''] = process.argv.slice(2);
 watchProcess(Number(maxBytes));
 process.once('disconnect', () => process.exit());
@@ -13,7 +14,7 @@ process.on('message', (files: SkillFile[]) => {
   );
 });
 
-// The first scan compiles and links what later ones use.
+// The first scan compiles and links the code that later scans use.
 await scanSkill([{ path: 'SKILL.md', bytes: Buffer.from('# Warm\n```bash\nls\n```\n'), isExecutable: false }]);
 endIfTooLarge(Number(maxBytes));
 process.send?.({ ready: true });

@@ -10,7 +10,7 @@ export interface FoundSecret {
   secret: string;
 }
 
-/** What secretlint's recommended rules find. */
+/** Runs secretlint's recommended rules on a view. */
 export async function findSecrets({ file, text }: View): Promise<FoundSecret[]> {
   const source = { content: text, filePath: file, ext: extname(file), contentType: 'text' as const };
   const { messages } = await lintSource({ source, options: { config, noPhysicFilePath: true } });

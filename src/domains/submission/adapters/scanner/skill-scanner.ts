@@ -1,24 +1,25 @@
-import { verdictOf } from '../../core/verdict/scan-verdict.js';
+import { scanVerdictOf } from '../../core/verdict/scan-verdict.js';
 import type { SkillScanner } from '../../ports/skill-scanner.js';
 import { type ScannerChild, startScannerChild } from './scanner-child.js';
 import { createTurns } from './turns.js';
 
 export interface SkillScannerOptions {
-  /** Of the scan itself, not of the wait for it. Twenty times what one should take: only a hostile file, or a machine on its
-   *  knees, gets there. */
+  /** The limit of one scan, without the wait for its turn. A scan should take a twentieth of it, so only a hostile file
+   *  or an overloaded machine reaches the limit. */
   timeoutMs?: number;
-  /** Of the whole scanning process. A scan of the largest skill allowed stays under a third of it. */
+  /** Memory of the whole scanning process. A scan of the largest skill allowed takes less than a third of it. */
   maxBytes?: number;
 }
 
 export interface ClosableSkillScanner extends SkillScanner {
-  /** Of the process that waits or works; undefined while there is none. */
+  /** The pid of the scanning process. Undefined: there is no such process at the moment. */
   childPid(): number | undefined;
   close(): void;
 }
 
-/** Scans in a process of its own, kept warm between scans, killed when a scan hangs, swells or is called off, and replaced.
- *  Not a thread: a thread can't be ended in the middle of native code. One scan at a time; a second waits. */
+/** Scans in a process of its own, which is kept warm between scans. The process is killed and replaced when a scan
+ *  hangs, takes too much memory or is called off. A thread would not do, because a thread can't be ended in the middle
+ *  of native code. One scan runs at a time; the next waits. */
 export function createSkillScanner({
   timeoutMs = 10_000,
   maxBytes = 1_024 ** 3,
@@ -27,7 +28,7 @@ export function createSkillScanner({
   let living: ScannerChild | undefined;
   const turns = createTurns();
 
-  /** A process that is gone, or could not be started, is replaced. */
+  /** Replaces a process that is gone or could not be started. */
   async function warmChild(): Promise<ScannerChild> {
     if (child && (await child.catch(() => undefined))?.isAlive()) return child;
     child = startScannerChild(maxBytes);
@@ -43,9 +44,9 @@ export function createSkillScanner({
         const scanning = await warmChild();
         const startedAt = performance.now();
         const findings = await scanning.scan(files, timeoutMs, signal);
-        return { verdict: verdictOf(findings), findings, durationMs: Math.round(performance.now() - startedAt) };
+        return { verdict: scanVerdictOf(findings), findings, durationMs: Math.round(performance.now() - startedAt) };
       } finally {
-        // The next one's turn comes whatever became of this one.
+        // The next scan gets its turn even if this scan failed.
         done();
       }
     },

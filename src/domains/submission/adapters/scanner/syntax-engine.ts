@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<Language, readonly string[]>> = {
 };
 const LANGUAGES = Object.keys(NAMES) as Language[];
 
-/** A match that repeats in hundreds of lines is told by its first few. */
+/** The first few matches are enough to report a match that repeats in hundreds of lines. */
 const MAX_MATCHES = 5;
 
 export interface SyntaxMatch {
@@ -33,7 +33,7 @@ interface Passage {
   code: string;
 }
 
-/** Looks at the shape of scripts, and of code in fenced blocks. */
+/** Matches the syntax of scripts, and of code in fenced blocks. */
 export function createSyntaxEngine(rules: readonly SyntaxRule[]) {
   return (view: View): SyntaxMatch[] =>
     passagesOf(view).flatMap(({ language, firstLine, code }) => {
@@ -55,26 +55,26 @@ function passagesOf({ file, text, kind }: View): Passage[] {
   const own = languageOfFile(file, text);
   if (own) return [{ language: own, firstLine: 0, code: text }];
   return readMarkdown(text).fences.flatMap(({ language, firstLine, code }) => {
-    const known = languageNamed(language);
-    if (known) return [{ language: known, firstLine, code: withoutPrompts(code) }];
-    // Nothing said: an agent would make out what it is, and so it is looked at as each that it may be.
+    const known = findLanguage(language);
+    if (known) return [{ language: known, firstLine, code: stripPrompts(code) }];
+    // No language is given. An agent would guess it, so the code is parsed as every language.
     return language === '' || language === 'text' || language === 'txt'
-      ? LANGUAGES.map((each) => ({ language: each, firstLine, code: withoutPrompts(code) }))
+      ? LANGUAGES.map((each) => ({ language: each, firstLine, code: stripPrompts(code) }))
       : [];
   });
 }
 
 function languageOfFile(file: string, text: string): Language | undefined {
   const shebang = /^#![^\n]*\b(bash|zsh|ksh|dash|sh|python|node|deno|bun)[\d.]*\b/.exec(text)?.[1];
-  if (shebang) return languageNamed(shebang) ?? (/node|deno|bun/.test(shebang) ? 'javascript' : 'bash');
-  return languageNamed(extname(file).slice(1).toLowerCase());
+  if (shebang) return findLanguage(shebang) ?? (/node|deno|bun/.test(shebang) ? 'javascript' : 'bash');
+  return findLanguage(extname(file).slice(1).toLowerCase());
 }
 
-function languageNamed(name: string): Language | undefined {
+function findLanguage(name: string): Language | undefined {
   return LANGUAGES.find((language) => NAMES[language].includes(name));
 }
 
-/** "$ ls" and ">>> import os" as people copy them from a terminal; the lines stay where they are. */
-function withoutPrompts(code: string): string {
+/** Removes the prompts of lines such as "$ ls" and ">>> import os". Line numbers stay the same. */
+function stripPrompts(code: string): string {
   return code.replace(/^([ \t]*)(?:\$|>>>|\.\.\.|#(?=\s*(?:sudo|curl|wget|rm|chmod)\b))[ \t]/gm, '$1');
 }

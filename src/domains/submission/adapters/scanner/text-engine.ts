@@ -2,19 +2,19 @@ import { compile, type YaraX } from '@litko/yara-x';
 import type { TextRule } from './rule.js';
 import type { View } from './view.js';
 
-/** Without a bound one pattern can take seconds over a file that matches everywhere. */
+/** Without this bound, one pattern can take seconds on a file that matches everywhere. */
 const MAX_MATCHES = 5;
 
-/** So often the rest of a text is looked through again, where all matches of a pattern so far were excused. */
+/** How often the rest of a text is scanned again because all matches of a pattern so far were excused. */
 const MAX_ROUNDS = 4;
 
-/** What is shown to those who weigh a match. */
+/** Characters on either side of a match that the weighing function sees. */
 const AROUND = 200;
 
 export interface TextMatch {
   rule: TextRule;
   view: View;
-  /** In the view's text, from 0. */
+  /** The line in the view's text, from 0. */
   line: number;
   match: string;
   before: string;
@@ -30,26 +30,26 @@ export interface WeighedMatch {
 
 interface PlacedMatch {
   match: TextMatch;
-  /** The pattern that matched, and where the match ends, in bytes. */
   pattern: string;
+  /** Byte offset at which the match ends. */
   end: number;
 }
 
-/** All text rules in one pass of YARA-X. Excused matches are given too; they never use up the bound, or five warnings would
- *  hide a deed. */
+/** Runs all text rules in one pass of YARA-X. Excused matches are returned too, but they do not use up the bound,
+ *  because five warnings would otherwise hide an attack. */
 export function createTextEngine(rules: readonly TextRule[]) {
   const yara = compile(rules.map(sourceOf).join('\n'), { errorOnSlowPattern: true }) as YaraX;
   yara.setMaxMatchesPerPattern(MAX_MATCHES);
 
   return (view: View, weigh: Weigh): WeighedMatch[] => {
     const bytes = Buffer.from(view.text);
-    const lineOf = lineCounter(bytes);
+    const lineOf = createLineCounter(bytes);
     const found: WeighedMatch[] = [];
     let from = 0;
     for (let round = 0; round <= MAX_ROUNDS && from < bytes.length; round++) {
       const placed = matchesFrom(from).map((each) => ({
         ...each,
-        // In the last round nothing is excused: what is behind it will not be looked at.
+        // In the last round nothing is excused, because the text behind it is not scanned any more.
         excused: round < MAX_ROUNDS && weigh(each.match) === 'excused',
       }));
       found.push(...placed);
@@ -63,7 +63,13 @@ export function createTextEngine(rules: readonly TextRule[]) {
         if (!rule) return [];
         return matches.map(({ offset, length, identifier }) => {
           const [at, end] = [start + offset, start + offset + length];
-          const match = { rule, view, line: lineOf(at), match: slice(bytes, at, end), ...around(bytes, at, end) };
+          const match = {
+            rule,
+            view,
+            line: lineOf(at),
+            match: slice(bytes, at, end),
+            ...surroundingsOf(bytes, at, end),
+          };
           return { match, pattern: ruleIdentifier + identifier, end };
         });
       });
@@ -71,7 +77,7 @@ export function createTextEngine(rules: readonly TextRule[]) {
   };
 }
 
-/** Where to look on: behind the matches of a pattern that reached the bound with nothing but excused ones. */
+/** Where the next round begins: behind the matches of a pattern that reached the bound with excused matches alone. */
 function endOfExcused(placed: readonly (PlacedMatch & { excused: boolean })[]): number | undefined {
   const patterns = new Map<string, { count: number; end: number }>();
   for (const { pattern, end } of placed) {
@@ -83,16 +89,16 @@ function endOfExcused(placed: readonly (PlacedMatch & { excused: boolean })[]): 
   return ends.length > 0 ? Math.min(...ends) : undefined;
 }
 
-/** The rule's number is its name there: our ids are not YARA's identifiers. */
+/** A rule is named by its number, because rule ids are not valid identifiers in YARA. */
 function sourceOf({ patterns }: TextRule, number: number): string {
   const strings = patterns.map(({ source, flags }, at) => {
     const modifiers = flags.includes('i') ? ' nocase' : '';
-    return `$p${String(at)} = /${source}/${flags.includes('s') ? 's' : ''}${modifiers}`;
+    return `$p${at} = /${source}/${flags.includes('s') ? 's' : ''}${modifiers}`;
   });
-  return `rule r${String(number)} { strings: ${strings.join('\n')} condition: any of them }`;
+  return `rule r${number} { strings: ${strings.join('\n')} condition: any of them }`;
 }
 
-function around(bytes: Buffer, start: number, end: number): { before: string; after: string } {
+function surroundingsOf(bytes: Buffer, start: number, end: number): { before: string; after: string } {
   return { before: slice(bytes, Math.max(0, start - AROUND), start), after: slice(bytes, end, end + AROUND) };
 }
 
@@ -100,7 +106,7 @@ function slice(bytes: Buffer, start: number, end: number): string {
   return bytes.subarray(start, end).toString('utf8');
 }
 
-function lineCounter(bytes: Buffer): (offset: number) => number {
+function createLineCounter(bytes: Buffer): (offset: number) => number {
   const starts = [0];
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) starts.push(at + 1);
   return (offset) => {

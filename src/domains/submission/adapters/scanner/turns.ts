@@ -1,7 +1,8 @@
-/** One at a time, in the order in which they came. */
+/** Gives turns one at a time, in the order in which they were asked for. */
 export interface Turns {
-  /** Waits for one's turn; whoever is aborted leaves at once, and nobody waits for him. `tell` hears how many are before, when it
-   *  begins to wait and whenever that changes; 0: the turn has come. Returns what gives the turn to the next. */
+  /** Waits for a turn. A caller whose signal is aborted leaves the queue at once. `tell` is called with the number of
+   *  callers ahead when the wait begins and whenever that number changes; 0: the turn has come. Returns the function
+   *  that passes the turn on. */
   take(signal: AbortSignal, tell: (ahead: number) => void): Promise<() => void>;
 }
 
@@ -21,7 +22,7 @@ export function createTurns(): Turns {
     tellAll();
   }
 
-  /** Whoever has the turn is before all of them. */
+  /** The caller that has the turn is ahead of all that wait, so the first has one ahead. */
   function tellAll(): void {
     for (const [at, each] of waiting.entries()) each.tell(at + 1);
   }

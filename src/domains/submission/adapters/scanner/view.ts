@@ -1,12 +1,12 @@
 import { plainOf } from '../../core/text/plain-text.js';
 import { readMarkdown } from './markdown.js';
 
-/** One way of reading a file: as it stands, or as a shell, an eye or a decoder would make it out. */
+/** One reading of a file: the text as it is, or as a shell, a person or a decoder would read it. */
 export interface View {
   file: string;
   kind: 'plain' | 'folded' | 'joined' | 'decoded';
   text: string;
-  /** Of each line of the text: the line of the file, from 1, that it comes from. */
+  /** For each line of `text`, the line of the file, from 1, that it comes from. */
   lines: readonly number[];
 }
 
@@ -14,10 +14,11 @@ export function plainView(file: string, text: string): View {
   return { file, kind: 'plain', text, lines: text.split('\n').map((_, at) => at + 1) };
 }
 
-/** Longer than any paragraph; a file without an end of one must not become one line. */
+/** Longer than any paragraph. Without a bound, a file without blank lines would become one line. */
 const MAX_PARAGRAPH = 4_000;
 
-/** The text without what is put between letters so that a pattern does not see them; undefined where that changes nothing. */
+/** The text without the characters that an author puts between letters to hide them from a pattern. Undefined: that
+ *  changes nothing. */
 export function foldedView({ file, text, lines }: View): View | undefined {
   const folded: { text: string; line: number }[] = [];
   let goesOn = false;
@@ -34,7 +35,7 @@ export function foldedView({ file, text, lines }: View): View | undefined {
   return result === text ? undefined : { file, kind: 'folded', text: result, lines: folded.map((each) => each.line) };
 }
 
-/** Markdown's paragraphs with their lines put together, as they are shown: a sentence goes on in the next line. */
+/** Joins the lines of each Markdown paragraph, as they are displayed, because a sentence may go on in the next line. */
 export function joinedView({ file, text, lines }: View): View | undefined {
   if (!/\.(?:md|mdx|markdown|txt|rst)$/i.test(file)) return undefined;
   const { isProse } = readMarkdown(text);
@@ -56,7 +57,8 @@ export function joinedView({ file, text, lines }: View): View | undefined {
   };
 }
 
-/** What a shell takes away before it runs a line: empty quotes and backslashes inside words, the field separator. */
+/** Removes what a shell removes before it runs a line: empty quotes and backslashes inside words, and the field
+ *  separator. */
 function foldShell(line: string): string {
   return line
     .replace(/\$\{IFS[^}]{0,20}\}|\$IFS(?:\$\d)?/g, ' ')

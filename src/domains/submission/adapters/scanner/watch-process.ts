@@ -19,14 +19,15 @@ setInterval(() => {
 }, everyMs);
 `;
 
-/** Ends this whole process, native engines and all, when it has grown too large or has lost the one it works for. While a
- *  native engine runs nothing else does on the main thread, so another one keeps the watch. */
+/** Ends this whole process, native engines included, when it has grown too large or its parent process is gone. A
+ *  second thread keeps the watch, because the main thread does nothing else while a native engine runs. */
 export function watchProcess(maxBytes: number): void {
   const workerData = { maxBytes, words: lastWords(maxBytes), parent: process.ppid, everyMs: EVERY_MS };
   new Worker(WATCH, { eval: true, workerData }).unref();
 }
 
-/** One that is too large before it has read anything would blame the first skill for it. */
+/** A process that is too large before it has read anything must end at once, or the first skill would be blamed for its
+ *  size. */
 export function endIfTooLarge(maxBytes: number): void {
   if (process.memoryUsage.rss() <= maxBytes) return;
   writeSync(2, lastWords(maxBytes));

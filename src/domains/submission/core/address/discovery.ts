@@ -1,29 +1,26 @@
-/** What came of a version of a package. `unreachable` is tried again after a day, the others are final. */
+/** The result of examining one version of a package. `unreachable` is tried again after a day; the other outcomes are
+ *  final. */
 export const PACKAGE_OUTCOMES = ['submitted', 'known', 'refused', 'no_repository', 'no_skill', 'unreachable'] as const;
 export type PackageOutcome = (typeof PACKAGE_OUTCOMES)[number];
 
 export interface DiscoverPageInput {
   keyword: string;
   from: number;
-  /** Versions of packages that may be examined. */
+  /** The number of package versions that this page may examine. */
   budget: number;
 }
 
-/** What one page did, added up by the workflow. */
+/** The counts of one page. */
 export interface DiscoverPage {
   /** Packages that the registry showed. */
   seen: number;
   examined: number;
   byOutcome: Partial<Record<PackageOutcome, number>>;
-  /** Submissions that were made. */
+  /** The number of submissions that were created. */
   submitted: number;
   errors: string[];
-  /** Where to go on; null: nothing is left, or a server asked to be left alone. */
+  /** Where the next page begins. Null: no package is left, or a server asked for a pause. */
   next: number | null;
-}
-
-export interface DiscoveryActivities {
-  discoverPage(input: DiscoverPageInput): Promise<DiscoverPage>;
 }
 
 export interface EnrichPage {
@@ -33,12 +30,7 @@ export interface EnrichPage {
   isLast: boolean;
 }
 
-export interface EnrichmentActivities {
-  /** Skills that were last asked about before `startedAt`, at most `budget` of them. */
-  enrichPage(input: { startedAt: string; budget: number }): Promise<EnrichPage>;
-}
-
-/** Skills of one repository that are submitted: a collection that has more is submitted by a person. */
+/** The most skills of one repository that discovery submits. A person has to submit a larger collection. */
 const MAX_SKILLS = 10;
 
 export interface FoundSkill {
@@ -47,7 +39,8 @@ export interface FoundSkill {
   skillPath: string;
 }
 
-/** The skills in a repository's folders: each is named like its folder, the one at the root like the repository. */
+/** The skills in a repository's folders. A skill is named like its folder, and a skill at the root like the
+ *  repository. */
 export function skillsIn(repoUrl: string, folders: readonly string[]): FoundSkill[] {
   const repository = repoUrl.split('/').at(-1) ?? '';
   return [...folders]

@@ -1,6 +1,6 @@
 import { AppError, type FieldError } from '../../../../core/errors.js';
 
-/** What a submission says about where its skill is. */
+/** The address of a skill as a submission gives it. */
 export interface GivenAddress {
   repoUrl: string;
   skillName: string;
@@ -9,11 +9,12 @@ export interface GivenAddress {
 }
 
 export interface AddressRules {
-  /** `host`, or `host:port` for one that listens elsewhere; an IPv6 address in brackets. */
+  /** `host`, or `host:port` for a port that is not the standard one; an IPv6 address in brackets. */
   hosts: readonly string[];
-  /** For tests and development: plain http to this very machine, on any port if its host is listed without one. */
+  /** For tests and development: allows plain http to this machine, on any port where `hosts` lists its name without a
+   *  port. */
   allowPrivate: boolean;
-  /** For `npm run submit` from one's own machine: a folder's absolute path in place of a URL. */
+  /** For `npm run submit` on the developer's machine: allows a folder's absolute path in place of a URL. */
   allowLocal: boolean;
 }
 
@@ -38,33 +39,34 @@ export interface CheckedAddress {
   ref: string | undefined;
 }
 
-/** Longer than any that are in use, short enough for a row, a log line and an argument list. */
+/** Longer than any address in use, and short enough for a row, a log line and an argument list. */
 const MAX_URL_CHARACTERS = 500;
 const MAX_PATH_CHARACTERS = 400;
 const MAX_REF_CHARACTERS = 200;
 
-/** Throws one error that names every wrong field and what would be right. */
-export function checkedAddress(given: GivenAddress, rules: AddressRules): CheckedAddress {
+/** Throws one error that names every wrong field and its correct form. */
+export function checkAddress(given: GivenAddress, rules: AddressRules): CheckedAddress {
   const errors: FieldError[] = [];
-  function checked<T>(path: string, check: () => T | Wrong): T | undefined {
-    const result = check();
+  function check<T>(path: string, parse: () => T | Wrong): T | undefined {
+    const result = parse();
     if (!(result instanceof Wrong)) return result;
     errors.push({ path, message: result.message });
     return undefined;
   }
-  const repository = checked('repoUrl', () => repositoryOf(given.repoUrl, rules));
-  const skillName = checked('skillName', () => skillNameOf(given.skillName));
-  const skillPath = checked('skillPath', () =>
+  const repository = check('repoUrl', () => repositoryOf(given.repoUrl, rules));
+  const skillName = check('skillName', () => skillNameOf(given.skillName));
+  const skillPath = check('skillPath', () =>
     given.skillPath === undefined ? undefined : skillPathOf(given.skillPath),
   );
-  const ref = checked('ref', () => (given.ref === undefined ? undefined : refOf(given.ref)));
+  const ref = check('ref', () => (given.ref === undefined ? undefined : refOf(given.ref)));
   if (repository && skillName !== undefined && errors.length === 0) return { repository, skillName, skillPath, ref };
   const sentence = errors.map(({ path, message }) => `${path} ${message}`).join('; ');
   throw new AppError('invalid_input', sentence, { errors });
 }
 
-/** Whether the owner is one whose skills are taken on trust. A name alone means that name on github.com: on another host anybody
- *  might have registered it, so there an entry names the host too (`git.example.com/owner`). */
+/** Whether the owner is a vendor: an organisation whose skills are taken on trust. A name alone means the owner on
+ *  github.com. On another host anybody might have registered the name, so an entry for that host names it too
+ *  (`git.example.com/owner`). */
 export function isVendor(repository: Repository, vendors: readonly string[]): boolean {
   if (repository.kind === 'local') return false;
   const owner = repository.owner.toLowerCase();
@@ -73,40 +75,42 @@ export function isVendor(repository: Repository, vendors: readonly string[]): bo
   return vendors.some((vendor) => names.includes(vendor.trim().toLowerCase()));
 }
 
-/** The organisation whose repository this is, if it is one whose skills are taken on trust. */
+/** The owner of the repository if it is a vendor, otherwise null. */
 export function vendorIn(repoUrl: string, rules: AddressRules & { vendors: readonly string[] }): string | null {
   const repository = repositoryOf(repoUrl, rules);
   if (repository instanceof Wrong || repository.kind === 'local') return null;
   return isVendor(repository, rules.vendors) ? repository.owner.toLowerCase() : null;
 }
 
-/** One spelling for one repository. GitHub takes any case, with `.git` and without; other hosts tell these apart. */
+/** One spelling for one repository. GitHub ignores case and a final `.git`; other hosts may serve different
+ *  repositories there. */
 export function canonicalUrl(repository: Repository): string {
   if (repository.kind === 'local') return repository.path;
   if (repository.hostname !== 'github.com') return repository.url;
   return repository.url.toLowerCase().replace(/\.git$/, '');
 }
 
-/** What makes two submissions the same. */
+/** Two submissions with the same key are about the same skill. */
 export function skillKey({ repository, skillName }: CheckedAddress): string {
   return `${canonicalUrl(repository).replace(/\.git$/, '')} ${skillName.toLowerCase()}`;
 }
 
-/** A whole one: an abbreviated one may be the name of a branch. */
+/** Only a whole id counts, because an abbreviated id may be the name of a branch. */
 export function isCommitId(text: string): boolean {
   return /^[0-9a-f]{40}$|^[0-9a-f]{64}$/i.test(text);
 }
 
-/** Why a field is not what it should be, worded to follow its name. */
+/** The fault of a field, worded to follow the field's name. */
 class Wrong {
   constructor(readonly message: string) {}
 }
 
-/** Taken apart by hand: `URL` would mend what is wrong (tabs, `..`, odd spellings of addresses), and git might read it otherwise. */
+/** Parsed by hand, because `URL` would repair a bad address (tabs, `..`, odd spellings of IP addresses), and git might
+ *  read it differently. */
 const REMOTE = /^(https?):\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/([^?#]+?)\/?$/i;
 
 function repositoryOf(text: string, rules: AddressRules): Repository | Wrong {
-  if (text.length > MAX_URL_CHARACTERS) return new Wrong(`is longer than ${String(MAX_URL_CHARACTERS)} characters`);
+  if (text.length > MAX_URL_CHARACTERS) return new Wrong(`is longer than ${MAX_URL_CHARACTERS} characters`);
   if (text.startsWith('/')) return localOf(text, rules);
   const [, scheme, host = '', portText, path = ''] = REMOTE.exec(text) ?? [];
   if (scheme === undefined)
@@ -127,7 +131,7 @@ function repositoryOf(text: string, rules: AddressRules): Repository | Wrong {
   if (hostname === 'github.com' && parts.length > 2) {
     return new Wrong('must end with the repository; give the folder as skillPath and the branch as ref');
   }
-  const address = port === standardPort ? host.toLowerCase() : `${host.toLowerCase()}:${String(port)}`;
+  const address = port === standardPort ? host.toLowerCase() : `${host.toLowerCase()}:${port}`;
   return { kind: 'remote', protocol, hostname, port, owner: parts[0] ?? '', url: `${protocol}://${address}/${path}` };
 }
 
@@ -146,7 +150,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
 }
 
-/** No percent signs, so nothing that a server decodes into something else. */
+/** Percent signs are refused, because a server would decode them into other characters. */
 function isPlainPart(part: string): boolean {
   return /^[A-Za-z0-9_~][A-Za-z0-9._~-]*$/.test(part);
 }
@@ -158,7 +162,7 @@ function localOf(path: string, { allowLocal }: AddressRules): Repository | Wrong
   return { kind: 'local', path: `/${parts.join('/')}` };
 }
 
-/** As the registry lists it and as it stands in a URL. */
+/** The name must fit the registry's list and a URL. */
 function skillNameOf(text: string): string | Wrong {
   const isName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text);
   return isName
@@ -166,9 +170,9 @@ function skillNameOf(text: string): string | Wrong {
     : new Wrong('must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit');
 }
 
-/** What it makes of a path it takes again, and leaves as it is: a stored one is checked once more before it is fetched. */
+/** The result passes this check again unchanged, because a stored path is checked once more before it is fetched. */
 function skillPathOf(text: string): string | Wrong {
-  if (text.length > MAX_PATH_CHARACTERS) return new Wrong(`is longer than ${String(MAX_PATH_CHARACTERS)} characters`);
+  if (text.length > MAX_PATH_CHARACTERS) return new Wrong(`is longer than ${MAX_PATH_CHARACTERS} characters`);
   const path = text.replace(/(?<=[^/])\/$/, '').replace(/^\.\//, '');
   if (path === '' || path === '.' || path === 'SKILL.md') return '';
   const folder = path.replace(/\/SKILL\.md$/, '');
@@ -178,7 +182,8 @@ function skillPathOf(text: string): string | Wrong {
   );
 }
 
-/** What a path may be made of, in an address and in a repository's trees. Control and format characters would hide what it says. */
+/** Whether a name may be part of a path, in an address and in a repository's trees. Control and format characters would
+ *  hide the rest of the name. */
 export function isPathPart(part: string): boolean {
   return !(
     part === '' ||
@@ -189,10 +194,11 @@ export function isPathPart(part: string): boolean {
   );
 }
 
-/** git's own rules for names of branches and tags, and two of ours: no other kind of ref (a pull request is anybody's) and no
- *  commit id (a host serves those of every fork under the original's address, so the owner would prove nothing). */
+/** git's own rules for the names of branches and tags, and two more. Other kinds of ref are refused, because anybody
+ *  can open a pull request. Commit ids are refused, because a host serves the commits of every fork under the
+ *  original's address, so the owner in the address would prove nothing. */
 function refOf(text: string): string | Wrong {
-  if (text.length > MAX_REF_CHARACTERS) return new Wrong(`is longer than ${String(MAX_REF_CHARACTERS)} characters`);
+  if (text.length > MAX_REF_CHARACTERS) return new Wrong(`is longer than ${MAX_REF_CHARACTERS} characters`);
   if (isCommitId(text)) return new Wrong('must be a branch or a tag, not a commit');
   if (text.startsWith('refs/'))
     return new Wrong('must be the name of a branch or a tag, without refs/heads/ or refs/tags/');

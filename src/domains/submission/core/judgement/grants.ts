@@ -1,31 +1,31 @@
 import { frontMatterOf, readFrontMatter } from '../text/front-matter.js';
 import { plainOf } from '../text/plain-text.js';
 
-/** Front matter that grants something, by the names that one agent or another knows it under. */
+/** Keys of the front matter that grant a right. Each is known to one agent or another. */
 const GRANTS =
   /^(?:allowed[-_ ]?tools|tools|permissions?|capabilities|scopes?|network|hosts|domains|env|mcp[-_]?servers)$/;
 
-/** And that withholds something: less of it is more. */
+/** Keys that withhold a right. A skill with fewer of these values has more rights. */
 const DENIALS = /^(?:disallowed|denied|deny|forbidden|blocked)(?:[-_ ]?(?:tools|permissions|hosts))?$/;
 
-/** One value that stands, however deep, below a key of either kind. */
+/** One value below a key that grants or withholds, at any depth. */
 export interface Grant {
   /** The key that grants or withholds, in lower case. */
   key: string;
-  /** The keys between that one and the value. */
+  /** The keys between `key` and the value. */
   within: readonly string[];
   value: string;
   isDenied: boolean;
 }
 
-/** Everything that the values of front matter grant and withhold, however they are written down. */
+/** All rights that the front matter grants and withholds, in whatever YAML form they are written. */
 export function grantsIn(data: unknown): Grant[] {
   return grantsBelow(data, { key: null, within: [], isDenied: false, above: [] });
 }
 
 interface Position extends Omit<Grant, 'key' | 'value'> {
   key: string | null;
-  /** An alias may stand for what it stands in. */
+  /** The nodes on the way here. An alias may point to a node that contains it, which would never end. */
   above: readonly object[];
 }
 
@@ -39,7 +39,7 @@ function grantsBelow(node: unknown, at: Position): Grant[] {
   }
   if (at.key === null) return [];
   const { key, within } = at;
-  // "bash: false" is how a map says no.
+  // In a map, "bash: false" withholds.
   const isDenied = at.isDenied || (node === false && within.length > 0);
   return [{ key, within, value: textOf(node), isDenied }];
 }
@@ -55,24 +55,24 @@ function positionOf(name: string, at: Position): Position {
   return GRANTS.test(key) ? { ...at, key } : at;
 }
 
-export interface Granted {
-  /** Whether the front matter could be read: otherwise the lines say what they can. */
+export interface SkillGrants {
+  /** Whether the front matter could be read as YAML. If not, the grants are guessed line by line. */
   isKnown: boolean;
-  /** Each with its key, as it is told to people. */
+  /** Each word with its key, as people are told of it. */
   allowed: ReadonlySet<string>;
   denied: ReadonlySet<string>;
 }
 
-/** What a SKILL.md asks for and rules out, word by word. */
-export function grantedIn(text: string): Granted {
+/** The rights that a SKILL.md asks for and rules out, word by word. */
+export function skillGrantsOf(text: string): SkillGrants {
   const read = readFrontMatter(text);
   const grants = read.is === 'read' ? grantsIn(read.data) : [...frontMatterOf(text)].flatMap(grantOfLines);
-  const wordsOfThose = (isDenied: boolean) =>
-    new Set(grants.filter((each) => each.isDenied === isDenied).flatMap(toldOf));
+  const wordsWhere = (isDenied: boolean) =>
+    new Set(grants.filter((each) => each.isDenied === isDenied).flatMap(labelsOf));
   return {
     isKnown: read.is === 'read' || read.is === 'none',
-    allowed: wordsOfThose(false),
-    denied: wordsOfThose(true),
+    allowed: wordsWhere(false),
+    denied: wordsWhere(true),
   };
 }
 
@@ -81,15 +81,16 @@ function grantOfLines([key, value]: readonly [string, string]): Grant[] {
   return isDenied || GRANTS.test(key) ? [{ key, within: [], value, isDenied }] : [];
 }
 
-function toldOf({ key, within, value }: Grant): string[] {
+function labelsOf({ key, within, value }: Grant): string[] {
   const words = wordsOf(value);
   const all = words.length === 0 && within.length > 0 ? [''] : words;
   return all.map((word) => `${key} ${[...within, word].filter(Boolean).join(': ')}`);
 }
 
-/** `Read, Bash(git add, git commit)`, a list in brackets or one with a dash for each: what is in round brackets stays together. */
+/** Splits `Read, Bash(git add, git commit)`, a list in brackets or a list with dashes. Text in round brackets stays
+ *  with its word. */
 function wordsOf(value: string): string[] {
   const words = value.match(/[^\s,[\]"'()]+(?:\([^)]*\)?)?/g) ?? [];
-  // Neither the dash of a list, nor the sign of a text in several lines, asks for anything.
+  // The dash of a list and the mark of a block of text are not words.
   return words.filter((word) => !/^(?:-|[>|][-+\d]*)$/.test(word) && !word.startsWith('#'));
 }

@@ -16,15 +16,15 @@ export type Criterion = keyof typeof RUBRIC;
 
 export const CRITERIA = Object.keys(RUBRIC) as Criterion[];
 
-/** One mark for each criterion, from 0 to 10: what a judge decides. The weights are ours. */
+/** One mark for each criterion, from 0 to 10. The judge gives the marks; it has no say in the weights. */
 export type Marks = Readonly<Record<Criterion, number>>;
 
 export const BEST_MARK = 10;
 
-/** From here on a skill is published without a person, and below which it is refused. */
+/** A skill with a score of `approve` or more is published without a person. A score below `review` is rejected. */
 const THRESHOLDS = { approve: 80, review: 60 } as const;
 
-/** What a score can't exceed, whatever the judge says, and why. */
+/** The most that a score can be, whatever the judge says, and why. */
 export interface Limit {
   to: number;
   /** One sentence for the owner. */
@@ -34,47 +34,49 @@ export interface Limit {
 /** The best score that leaves the decision to a person. */
 const REVIEWED = THRESHOLDS.approve - 1;
 
-/** The best score that still refuses. */
+/** The best score that is still rejected. */
 const REFUSED = THRESHOLDS.review - 1;
 
-/** What a finding leaves of the score. A low one is a remark and costs a little; a critical one leaves nothing. */
+/** The best score that a finding of each severity allows. A low finding is a remark and costs a little; a critical one
+ *  leaves 0. */
 const LEFT_BY = { critical: 0, high: REFUSED, medium: REVIEWED, low: 95, info: 100 } as const;
 
-/** As far as a judgement needs to know a finding of the scan. */
+/** The fields of a scan finding that the score depends on. */
 export interface Flaw {
   severity: keyof typeof LEFT_BY;
   name: string;
 }
 
-/** The worst finding sets the limit; none of them can raise a score. */
+/** The worst finding sets the limit. A finding never raises a score. */
 export function limitOfFlaws(flaws: readonly Flaw[]): Limit[] {
   const [worst] = flaws.toSorted((one, other) => LEFT_BY[one.severity] - LEFT_BY[other.severity]);
   if (!worst || LEFT_BY[worst.severity] >= 100) return [];
   return [{ to: LEFT_BY[worst.severity], because: `The scan found, as ${worst.severity}: ${worst.name}.` }];
 }
 
-/** Enough of a path to know the file by. */
+/** Characters of a path that are shown: enough to recognise the file. */
 const MAX_PATH = 100;
 
-/** What the judge did not see can't pass. */
+/** A skill of which the judge did not see every file is not published without a person. */
 export function limitOfUnseen(paths: readonly string[]): Limit[] {
   if (paths.length === 0) return [];
   const named = paths
     .slice(0, 3)
     .map((path) => visibleOf(path.slice(0, MAX_PATH)))
     .join(', ');
-  const others = paths.length > 3 ? ` and ${String(paths.length - 3)} more` : '';
+  const others = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
   return [{ to: REVIEWED, because: `The judge did not see all of ${named}${others}.` }];
 }
 
-/** A judge that quotes what is not there may be wrong about the rest as well. */
+/** A judge that quotes text that is not in the skill may be wrong about the rest as well. */
 export function limitOfInvented(quotes: number): Limit[] {
   if (quotes === 0) return [];
-  const what = quotes === 1 ? '1 passage that is' : `${String(quotes)} passages that are`;
-  return [{ to: REVIEWED, because: `The judge quoted ${what} not in the skill, so a person decides.` }];
+  const passages = quotes === 1 ? '1 passage that is' : `${quotes} passages that are`;
+  return [{ to: REVIEWED, because: `The judge quoted ${passages} not in the skill, so a person decides.` }];
 }
 
-/** Text that speaks to whoever reviews the skill. Where it dictates the verdict or the answer, nobody needs to ask why. */
+/** Text that speaks to the reviewer needs a person. Text that dictates the verdict or the answer has no honest purpose
+ *  and is rejected. */
 export function limitOfAddresses(addresses: readonly { isDemand: boolean }[]): Limit[] {
   if (addresses.length === 0) return [];
   return addresses.some(({ isDemand }) => isDemand)
@@ -82,32 +84,32 @@ export function limitOfAddresses(addresses: readonly { isDemand: boolean }[]): L
     : [{ to: REVIEWED, because: 'The skill holds text that is addressed to its reviewer.' }];
 }
 
-/** Points of each criterion. A mark outside the scale counts as the nearest on it, and one that is no number as none. */
+/** Points of each criterion. A mark outside the scale counts as the nearest mark on it, and NaN counts as 0. */
 export function pointsOf(marks: Marks): Readonly<Record<Criterion, number>> {
-  const points = CRITERIA.map((name) => [name, (RUBRIC[name] * withinScale(marks[name])) / BEST_MARK]);
+  const points = CRITERIA.map((name) => [name, (RUBRIC[name] * clampMark(marks[name])) / BEST_MARK]);
   return Object.fromEntries(points) as Record<Criterion, number>;
 }
 
-function withinScale(mark: number): number {
+function clampMark(mark: number): number {
   return Number.isNaN(mark) ? 0 : Math.min(BEST_MARK, Math.max(0, mark));
 }
 
-/** Rounded down: a score that is nearly good enough is not. */
+/** Rounded down, because a score that nearly reaches a threshold has not reached it. */
 export function scoreOf(points: Readonly<Record<Criterion, number>>, limits: readonly Limit[]): number {
   const sum = CRITERIA.reduce((total, name) => total + points[name], 0);
   return Math.max(0, Math.floor(Math.min(sum, ...limits.map(({ to }) => to))));
 }
 
-export type Verdict = 'approve' | 'review' | 'reject';
+export type JudgeVerdict = 'approve' | 'review' | 'reject';
 
-/** The state of a submission that a judgement leads to. A person looks at whatever can do much, however good it is. */
-export function verdictOf({ score, privileges }: { score: number; privileges: readonly unknown[] }): Verdict {
+/** The verdict that a judgement leads to. A person reviews a skill that has privileges, however good its score is. */
+export function judgeVerdictOf({ score, privileges }: { score: number; privileges: readonly unknown[] }): JudgeVerdict {
   if (!(score >= THRESHOLDS.review)) return 'reject';
   if (!(score >= THRESHOLDS.approve)) return 'review';
   return privileges.length > 0 ? 'review' : 'approve';
 }
 
-/** Whether what was stored, perhaps by an older version, is a judgement as this one makes, tells and shows them. */
+/** Whether a stored judgement has the shape that this version writes and shows. An older version may have stored it. */
 export function isWholeJudgement(stored: unknown): boolean {
   const { score, criteria, limits, concerns, privileges, model } = fieldsOf(stored);
   const points = fieldsOf(criteria);

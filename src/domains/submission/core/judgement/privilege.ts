@@ -1,7 +1,7 @@
 import { linesOf, type Place, placeOf, plainOf, type TextFile } from '../text/plain-text.js';
 import { shellGrantLine } from './shell-grant.js';
 
-/** What makes a skill one that a person must look at, however good it is. */
+/** Privileges: a skill that has one is reviewed by a person, however good its score is. */
 export const PRIVILEGES = {
   shell: 'It may run any command.',
   outsideWrites: 'It writes outside the project.',
@@ -15,18 +15,19 @@ export interface Privilege extends Place {
   kind: PrivilegeKind;
 }
 
-/** Homes, system folders and what lies above the project. Scratch folders (/tmp) hold nothing that is anybody's. */
+/** Paths outside the project: home folders, system folders and folders above the project. Scratch folders (/tmp) do not
+ *  count, because they hold nobody's data. */
 const OUTSIDE = String.raw`["'(]?(?:~[\w.-]{0,32}/|\$\{?HOME\b|\$env:|%(?:APPDATA|USERPROFILE|HOME)|/(?:etc|usr|opt|var|bin|sbin|root|home|Users|Library|System|boot)/|[A-Za-z]:\\|(?:\.\./){2})`;
 
 const PATTERNS: Readonly<Record<Exclude<PrivilegeKind, 'scripts'>, readonly RegExp[]>> = {
   shell: [
-    // Tools granted without a limit, in the front matter of one agent or another. Its YAML is read besides; these see files that have
-    // none.
+    // Tools granted without a limit, in the front matter of one agent or another. shellGrantLine reads the YAML of
+    // SKILL.md; these patterns also see files without front matter.
     /^\s*(?:allowed[-_ ]?tools|tools|permissions)\s*:.*(?:\b(?:bash|shell|terminal|execute|run_in_terminal)\b(?!\s*\()|["'\s,[]\*)/i,
     /\b(?:bash|shell)\(\s*(?::?\*|\*:?\*?)\s*\)/i,
     /^\s*-\s*["']?(?:bash|shell|terminal)["']?\s*$/i,
     /--dangerously-skip-permissions|--yolo\b|--full-auto\b/i,
-    // A command put together at run time is any command.
+    // A command that is put together at run time can be any command.
     /\bshell\s*=\s*True\b|\bos\.(?:system|popen)\s*\(|\bchild_process\b|\b(?:execSync|spawnSync)\s*\(|\bInvoke-Expression\b|\biex\s*[("$]/i,
     /(?:^|[;&|`(]\s*|\s)eval\s+["'$`]|\b(?:ba|z|da|k)?sh\s+-c\b/i,
     /\|\s*(?:sudo\s+)?(?:ba|z|da|k|fi)?sh\b|\|\s*(?:python[\d.]*|node|perl|ruby)\s*(?:-|$)/i,
@@ -64,28 +65,28 @@ const PATTERNS: Readonly<Record<Exclude<PrivilegeKind, 'scripts'>, readonly RegE
   ],
 };
 
-/** What can be run as it is, or is written to be. */
+/** Files that can be run as they are, and source files of programs. */
 const SCRIPT =
   /\.(?:sh|bash|zsh|fish|py|js|mjs|cjs|ts|mts|rb|pl|php|lua|ps1|psm1|bat|cmd|vbs|applescript|scpt|command|go|rs|jar|exe|awk)$/i;
 
-/** Some agents take it in any case. */
+/** Case is ignored, because some agents accept the name in any case. */
 const SKILL_FILE = /^skill\.md$/i;
 
-/** Names the first place of each kind. Prose and fenced code count alike, for an agent does what either says. */
+/** Names the first place of each kind. Prose and fenced code count alike, because an agent follows both. */
 export function privilegesOf(files: readonly TextFile[]): Privilege[] {
   const read = files.map(({ path, text }) => {
     const lines = linesOf(text);
     return { path, lines, plain: lines.map(plainOf), shellGrant: SKILL_FILE.test(path) ? shellGrantLine(text) : null };
   });
   const kinds = Object.keys(PATTERNS) as (keyof typeof PATTERNS)[];
-  return [...kinds.flatMap((kind) => firstOf(kind, read)), ...scriptsAmong(files)];
+  return [...kinds.flatMap((kind) => firstOf(kind, read)), ...scriptPrivilegeOf(files)];
 }
 
 interface ReadFile {
   path: string;
   lines: readonly string[];
   plain: readonly string[];
-  /** The line of its front matter that grants a shell. */
+  /** Index of the line of the front matter that grants a shell. */
   shellGrant: number | null;
 }
 
@@ -98,7 +99,7 @@ function firstOf(kind: keyof typeof PATTERNS, files: readonly ReadFile[]): Privi
   return [];
 }
 
-function scriptsAmong(files: readonly TextFile[]): Privilege[] {
+function scriptPrivilegeOf(files: readonly TextFile[]): Privilege[] {
   const script = files.find(isScript);
   return script ? [{ kind: 'scripts', ...placeOf(script.path, 0, script.path) }] : [];
 }

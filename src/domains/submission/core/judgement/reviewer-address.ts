@@ -1,9 +1,9 @@
 import { CRITERIA } from './judgement.js';
 import { linesOf, type Place, placeOf, plainOf, type TextFile } from '../text/plain-text.js';
 
-/** A place where a skill speaks to whoever reviews it, instead of to the agent that is to use it. */
+/** A place where a skill speaks to its reviewer instead of the agent that will use it. */
 export interface ReviewerAddress extends Place {
-  /** It dictates the verdict, or imitates the answer to be given. */
+  /** The text dictates the verdict, or imitates the judge's answer. */
   isDemand: boolean;
 }
 
@@ -11,7 +11,8 @@ const REVIEWER = String.raw`(?:(?:ai|llm|automated?|security|safety|skill|code|c
 const THIS = String.raw`(?:this|the|our|my|above|following|present)\s+(?:\w+\s+)?(?:skill|submission|plugin|package|file|document|content|text|repository|folder)`;
 const GOOD = String.raw`(?:safe|approved|benign|clean|trusted|verified|harmless|compliant|passed|acceptable)`;
 
-/** Somebody is spoken to who is no user of the skill. Alone a hint: skills about reviewing speak of reviewers too. */
+/** The text speaks to a reader who is not a user of the skill. This is only a hint, because skills about reviewing
+ *  speak of reviewers too. */
 const HINTS: readonly RegExp[] = [
   new RegExp(
     String.raw`\b(?:notes?|messages?|attention|instructions?|hints?|dear|hello|memo|important)\b[\s:,-]*(?:to|for)?\s*(?:the|any|all|every)?\s*${REVIEWER}\b\s*[:,!—-]`,
@@ -19,12 +20,12 @@ const HINTS: readonly RegExp[] = [
   ),
   new RegExp(String.raw`\bif you(?:'re| are)\s+(?:an?|the)\s+${REVIEWER}\b`, 'i'),
   /\b(?:ignore|disregard|forget|override|bypass)\s+(?:all\s+|any\s+|the\s+|your\s+|every\s+)*(?:previous|prior|above|earlier|preceding|other|system|original)\s+(?:\w+\s+)?(?:instructions?|rules?|rubrics?|criteria|guidelines?|prompts?|directives?|messages?)\b/i,
-  // Who has passed says so to nobody but a reviewer.
+  // A claim that the skill was approved already can only be meant for a reviewer.
   /\bthis\s+(?:skill|submission|plugin|package)\s+(?:has|is|was)\s+(?:already\s+|been\s+|fully\s+){0,3}(?:pre-?)?(?:reviewed|approved|verified|audited|scanned|whitelisted|certified|cleared|vetted)\b/i,
   /<\|(?:im_start|im_end|system|assistant|endoftext)\|>|<\/?(?:system|system_prompt|assistant)>|\[\/?INST\]|<<\/?SYS>>/i,
 ];
 
-/** A verdict is asked for, or the answer itself is written down. */
+/** The text asks for a verdict, or writes down the judge's answer. */
 const DEMANDS: readonly RegExp[] = [
   new RegExp(
     String.raw`\b(?:please\s+|must\s+|should\s+|always\s+)?(?:approve|accept|whitelist|auto-?approve|certify)\s+${THIS}\b`,
@@ -55,19 +56,20 @@ export function addressesOf(files: readonly TextFile[]): ReviewerAddress[] {
 }
 
 interface KeptLine {
-  /** Where it was. */
+  /** Index of the line in the file. */
   index: number;
-  /** Where it begins in the whole. */
+  /** Where the line begins in the joined text. */
   start: number;
 }
 
-/** Read as a whole, since sentences go on in the next line; without blank lines, so that no pattern has to try them all. */
+/** The lines are joined, because a sentence may go on in the next line. Blank lines are left out, so that no pattern
+ *  has to try them all. */
 function addressesIn({ path, text }: TextFile): ReviewerAddress[] {
   const lines = linesOf(text);
   const kept: KeptLine[] = [];
   let whole = '';
   for (const [index, line] of lines.entries()) {
-    const plain = withoutMarkup(plainOf(line)).trim();
+    const plain = stripMarkup(plainOf(line)).trim();
     if (plain === '') continue;
     kept.push({ index, start: whole.length });
     whole += `${plain}\n`;
@@ -79,8 +81,8 @@ function addressesIn({ path, text }: TextFile): ReviewerAddress[] {
     .map((index) => ({ ...placeOf(path, index, lines[index] ?? ''), isDemand: demands.has(index) }));
 }
 
-/** Emphasis, quote signs, bullets and table bars do not change what a sentence says. */
-function withoutMarkup(line: string): string {
+/** Emphasis, quote marks, bullets and table bars do not change the meaning of a sentence. */
+function stripMarkup(line: string): string {
   return line.replace(/^[\s>#|+-]+/, '').replace(/[*`]+|(?<!\w)_+|_+(?!\w)/g, '');
 }
 

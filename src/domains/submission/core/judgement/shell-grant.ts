@@ -4,15 +4,17 @@ import { linesOf, plainOf } from '../text/plain-text.js';
 
 const TOOLS = /allowed[-_ ]?tools|\btools\b|\bpermissions?\b/i;
 
-/** A tool that runs any command, or all tools there are. What follows in round brackets limits it, unless it is a star. */
+/** A tool that runs any command, or a star for all tools. Round brackets after the tool limit it, unless they hold a
+ *  star. */
 const UNLIMITED =
   /\b(?:bash|shell|terminal|execute|run_in_terminal)\b(?!\s*\()|\b(?:bash|shell)\(\s*:?\*|(?:^|["'\s,[])\*/i;
 
-/** Signs that stand for others once YAML is read: what can't be read may say anything by them. */
+/** Marks of YAML that stand for other characters once it is read. Front matter that can't be read may hide any word
+ *  behind them. */
 const ENCODED = /\\|!!/;
 
-/** The line, from 0, of the front matter that grants a shell without a limit, however its YAML is written; null: none does. What
- *  can't be read grants whatever it may mean. */
+/** The line, from 0, of the front matter that grants a shell without a limit, in whatever YAML form. Null: no line
+ *  does. Front matter that can't be read counts as a grant if it may be one. */
 export function shellGrantLine(text: string): number | null {
   const start = text.trimStart();
   const read = readFrontMatter(start);

@@ -1,26 +1,28 @@
 import { parseDocument, type YAMLParseError, type YAMLWarning } from 'yaml';
 
-/** A skill's front matter as it is written: its top-level keys, in lower case, with the text that belongs to each. */
+/** A skill's front matter as text: its top-level keys, in lower case, each with its text. */
 export type FrontMatter = ReadonlyMap<string, string>;
 
-/** What the front matter says, or why it can't be read: there is none, it is never closed, a language follows the dashes (which
- *  nobody runs here), it is made to be slow, or it is no YAML. */
+/** The data of the front matter, or why it can't be read. none: there is no front matter. unclosed: its closing dashes
+ *  are missing. code: a language follows the dashes, and that code is never run here. bomb: it is made to be slow.
+ *  invalid: it is not YAML. */
 export type FrontMatterRead =
   | { is: 'read'; data: Readonly<Record<string, unknown>> }
   | { is: 'none' | 'unclosed' | 'code' | 'bomb'; detail: string }
-  | { is: 'invalid'; detail: string; /** Of the whole text, from 1. */ line: number };
+  | { is: 'invalid'; detail: string; /** In the whole text, from 1. */ line: number };
 
-/** Name and description are about a kilobyte; a reader's stack and time must not hang on what comes with them. */
+/** Name and description take about a kilobyte. The bound keeps other content from using up the reader's stack and
+ *  time. */
 const MAX_CHARACTERS = 16 * 1_024;
 
-/** Deeper than any list of tools; the YAML reader calls itself for every level. */
+/** Deeper than any list of tools. The YAML reader calls itself for every level, so depth must be bounded. */
 const MAX_DEPTH = 40;
 
-/** A handful of aliases is somebody's style; a hundred is a bomb. */
+/** An author may use a handful of aliases. A hundred are a bomb. */
 const MAX_ALIASES = 10;
 
-/** Longer than any name or description that passes a scan. What is matched against a line is no cheaper than its length squared,
- *  and whoever submits writes the lines. */
+/** Longer than any name or description that passes a scan. Matching a pattern against a line may cost its length
+ *  squared, and the submitter chooses how long a line is. */
 const MAX_TEXT = 2_000;
 
 type Split = { is: 'closed'; source: string; body: string } | { is: 'none' | 'unclosed' | 'code'; detail: string };
@@ -36,16 +38,16 @@ function splitOf(text: string): Split {
   return { is: 'closed', source: rest.slice(0, end.index), body: rest.slice(end.index + end[0].length) };
 }
 
-/** Plain YAML, read as data alone: no tag builds an object, no language after the dashes is run. */
+/** Reads plain YAML as data alone: no tag builds an object, and a language after the dashes is not run. */
 export function readFrontMatter(text: string): FrontMatterRead {
   const split = splitOf(text);
   if (split.is !== 'closed') return split;
   const { source } = split;
-  if (source.length > MAX_CHARACTERS) return { is: 'bomb', detail: `${String(source.length)} characters` };
+  if (source.length > MAX_CHARACTERS) return { is: 'bomb', detail: `${source.length} characters` };
   if (depthOf(source) > MAX_DEPTH) return { is: 'bomb', detail: 'nested too deeply' };
   const document = parseDocument(source, { schema: 'core', resolveKnownTags: false, merge: false, logLevel: 'silent' });
   const [fault] = [...document.errors, ...document.warnings];
-  if (fault) return invalidity(fault);
+  if (fault) return invalidReadOf(fault);
   let data: unknown;
   try {
     data = document.toJS({ maxAliasCount: MAX_ALIASES });
@@ -55,20 +57,21 @@ export function readFrontMatter(text: string): FrontMatterRead {
   return isRecord(data) ? { is: 'read', data } : { is: 'invalid', detail: 'not a mapping', line: FIRST_LINE };
 }
 
-/** Of the front matter, below its dashes. */
+/** The first line of the front matter below its dashes. */
 const FIRST_LINE = 2;
 
-/** The reader counts from the line below the dashes, and says so at the end of its first line. */
-function invalidity({ message, linePos }: YAMLParseError | YAMLWarning): FrontMatterRead {
+/** The YAML reader counts lines from below the dashes, and ends the first line of its message with a position. The
+ *  position is cut off, because its line is wrong for the whole text. */
+function invalidReadOf({ message, linePos }: YAMLParseError | YAMLWarning): FrontMatterRead {
   const [first = ''] = message.split('\n', 1);
   const [at] = linePos ?? [];
-  const column = at ? ` (column ${String(at.col)})` : '';
+  const column = at ? ` (column ${at.col})` : '';
   const detail = first.replace(/ at line \d+, column \d+:?$/, '') + column;
   return { is: 'invalid', detail, line: FIRST_LINE - 1 + (at?.line ?? 1) };
 }
 
-/** The text of one key, for names and descriptions that can be had of any skill: where the front matter is no YAML, of which the
- *  scanner makes a finding, the rest of its line. */
+/** The text of one key, such as the name or the description. Where the front matter is not YAML, it is the rest of the
+ *  key's line, so that every skill has a name and a description; the scanner reports the broken YAML. */
 export function frontMatterText(text: string, key: string): string {
   const read = readFrontMatter(text);
   if (read.is !== 'read') return plainValue(frontMatterOf(text).get(key) ?? '');
@@ -82,14 +85,15 @@ export function frontMatterOf(text: string): FrontMatter {
   return split.is === 'closed' ? keysOf(split.source.split(/\r?\n/)) : new Map();
 }
 
-/** The front matter as it is written; where it has no end, or is in another language, all that may belong to it. */
+/** The front matter as it is written. Where it has no end, or is in another language, the whole text may belong to
+ *  it. */
 export function frontMatterSource(text: string): string {
   const split = splitOf(text);
   if (split.is === 'closed') return split.source;
   return split.is === 'none' ? '' : text;
 }
 
-/** What follows the front matter. */
+/** The text after the front matter. */
 export function bodyOf(text: string): string {
   const split = splitOf(text);
   return split.is === 'closed' ? split.body : text.replace(/^\uFEFF/, '');
@@ -118,7 +122,7 @@ function plainValue(text: string): string {
   return quoted ?? line.replace(/\s#.*$/, '').trim();
 }
 
-/** Levels of brackets, and of indentation: a rough upper bound, before anything recursive reads it. */
+/** A rough upper bound of the levels of brackets and indentation, taken before any recursive reader sees the source. */
 function depthOf(source: string): number {
   let [open, deepest] = [0, 0];
   for (const character of source) {

@@ -1,10 +1,10 @@
 import { linesOf } from './plain-text.js';
 
-/** Lines by section, without empty ones. What comes before the first heading is under ''. */
+/** The lines of each section, without empty lines. Lines before the first heading are under ''. */
 export type Sections = ReadonlyMap<string, readonly string[]>;
 
-/** By title, in lower case and in single spaces; a title that comes again is counted on. Headings are those with `#`; inside a
- *  fence that is a comment. */
+/** Keys are titles in lower case with single spaces; a repeated title gets a number. Only `#` makes a heading, and not
+ *  inside a fence, where `#` begins a comment. */
 export function sectionsOf(markdown: string): Sections {
   const sections = new Map<string, string[]>([['', []]]);
   const seen = new Map<string, number>();
@@ -23,7 +23,7 @@ export function sectionsOf(markdown: string): Sections {
   return sections;
 }
 
-/** The marks that would close what is open after this line. */
+/** The marks that would close the fence that is open after this line. */
 function fenceAfter(line: string, open: string | undefined): string | undefined {
   const marks = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
   if (marks === undefined) return open;
@@ -31,7 +31,7 @@ function fenceAfter(line: string, open: string | undefined): string | undefined 
   return marks.startsWith(open) ? undefined : open;
 }
 
-/** Longer ones are no titles. */
+/** No title is longer. */
 const MAX_TITLE_CHARACTERS = 200;
 
 function titleOf(heading: string, seen: Map<string, number>): string {
@@ -39,11 +39,11 @@ function titleOf(heading: string, seen: Map<string, number>): string {
   const title = start.trim().replace(/\s+/g, ' ').toLowerCase();
   const count = (seen.get(title) ?? 0) + 1;
   seen.set(title, count);
-  return count === 1 ? title : `${title} (${String(count)})`;
+  return count === 1 ? title : `${title} (${count})`;
 }
 
-/** From 0, nothing in common, to 1, the same lines in whatever order. */
-export function likeness(one: readonly string[], other: readonly string[]): number {
+/** From 0 (no line in common) to 1 (the same lines, in any order). */
+export function likenessOf(one: readonly string[], other: readonly string[]): number {
   if (one.length + other.length === 0) return 1;
   const left = new Map<string, number>();
   for (const line of one) left.set(line, (left.get(line) ?? 0) + 1);

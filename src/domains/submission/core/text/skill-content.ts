@@ -1,7 +1,8 @@
-/** What is longer is generated, or hides something: it passes no scan, and no judge is shown more of it. */
+/** A longer file is generated, or hides something. It does not pass the scan, and the judge is shown no more than this
+ *  of a file. */
 export const MAX_READ_FILE_BYTES = 100 * 1_024;
 
-/** Enough of a file to tell contents apart. */
+/** The fields of a file that make contents different. */
 interface ContentFile {
   path: string;
   bytes: Uint8Array;
@@ -10,21 +11,21 @@ interface ContentFile {
 
 const encoder = new TextEncoder();
 
-/** Hashed first, so that a later form of this list can never have the hash of this one. */
+/** Hashed first, so that a later form of this list can never give the hash of this form. */
 const FORM = encoder.encode('unstuck skill content 1\n');
 
 const CR = 13;
 const LF = 10;
 
-/** The bytes that a content hash is taken over. Files come sorted by path, and every name and content goes behind its length, so
- *  that no two different sets give the same bytes. Line ends are unified: a checkout on Windows is the same content. Whether a
- *  file can be executed is part of it, because a judge looks at that. */
+/** The bytes that a content hash is taken over. Files are sorted by path, and the length stands before every name and
+ *  content, so that two different sets never give the same bytes. Line ends are unified, because a checkout on Windows
+ *  is the same content. The executable flag is included, because the judge looks at it. */
 export function* contentParts(files: readonly ContentFile[]): Generator<Uint8Array> {
   yield FORM;
   yield lengthOf(files.length);
   for (const { path, bytes, isExecutable } of files.toSorted(byPath)) {
     const name = encoder.encode(path);
-    const content = withUnixLineEnds(bytes);
+    const content = unifyLineEnds(bytes);
     yield lengthOf(name.length);
     yield name;
     yield Uint8Array.of(isExecutable ? 1 : 0);
@@ -33,7 +34,7 @@ export function* contentParts(files: readonly ContentFile[]): Generator<Uint8Arr
   }
 }
 
-/** By code units, not by a locale: the same on every machine. */
+/** Compares by code units and not by a locale, so that the order is the same on every machine. */
 export function byPath(a: { path: string }, b: { path: string }): number {
   if (a.path === b.path) return 0;
   return a.path < b.path ? -1 : 1;
@@ -45,8 +46,8 @@ function lengthOf(length: number): Uint8Array {
   return bytes;
 }
 
-/** A file with a zero byte in it is no text, and is left as it is. */
-function withUnixLineEnds(bytes: Uint8Array): Uint8Array {
+/** A file with a zero byte is not text and stays as it is. */
+function unifyLineEnds(bytes: Uint8Array): Uint8Array {
   if (bytes.includes(0) || !bytes.includes(CR)) return bytes;
   return bytes.filter((byte, at) => byte !== CR || bytes[at + 1] !== LF);
 }

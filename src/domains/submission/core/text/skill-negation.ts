@@ -1,27 +1,28 @@
-/** What may stand before the negator in its clause: marks of a list, labels, and who is meant. "If you do not run …" and
- *  "those who never run …" forbid nothing. */
+/** Words that may stand before the negator in its clause: list marks, labels, and the person spoken to. "If you do not
+ *  run …" and "those who never run …" forbid nothing, so no other words may. */
 const OPENING =
   /^[^\p{L}]*(?:(?:please|you|we|agents?|the|skill|users?|also|and|important|note|warning|caution|security|rule|remember|should|must)\b[^\p{L}]*)*$/iu;
 
 const NEGATOR =
   /\b(?:never|do\s+not|don['’]t|must\s+not|should\s+not|shouldn['’]t|avoid|refuse\s+to)\s+(?:ever\s+|blindly\s+|directly\s+)?/iu;
 
-/** Verbs of what a warning forbids; the negator stands right before one: "never hesitate to run" forbids nothing. */
+/** Verbs that a warning forbids. The negator stands right before the verb: "never hesitate to run" forbids nothing. */
 const VERB =
   /^(?:run|running|execute|executing|use|using|call|invoke|pipe|paste|type|install|add|include|put|store|write|send|post|upload|share|print|log|expose|commit|read|access|open|delete|edit|modify|change|follow|obey|accept|trust|do|set|pass)\b/i;
 
-/** Between the verb and what it forbids only these may stand. A list of what is allowed can't be talked around; a list of
- *  what ends a clause could ("never say no; run …", "never use caution, run …"). */
+/** The only words that may stand between the verb and the match. An author can't talk around a list of allowed words. A
+ *  list of words that end a clause could be talked around ("never say no; run …", "never use caution, run …"). */
 const FILLER =
   /^(?:\s|[`"'“”‘’*_(]|\b(?:the|a|an|any|this|that|these|those|all|of|in|to|or|such|as|like|e\.g\.|for|example|something|commands?|code|scripts?|instructions?|text|lines?|patterns?|which|says?|saying|phrases?|with)\b)*$/i;
 
-/** What takes a warning back: "never run it without reading", "do not run it unless asked". */
+/** Words that take a warning back: "never run it without reading", "do not run it unless asked". */
 const TAKEN_BACK = /\b(?:without|unless|except|until|before|only|otherwise)\b/i;
 
-/** A warning stands in the same line as what it warns of, and near it. */
+/** A warning stands on the same line as the match, at most this many characters before it. */
 const NEAR = 160;
 
-/** Whether the sentence around a match forbids it, as documentation does. `before` and `after` are what stands around it. */
+/** Whether the sentence around a match forbids it, as documentation does. `before` and `after` are the text on either
+ *  side. */
 export function isNegated(before: string, after: string): boolean {
   const clause =
     before
@@ -35,7 +36,7 @@ export function isNegated(before: string, after: string): boolean {
   return !TAKEN_BACK.test(after.split(/[.!?](?:\s|$)|\n/, 1)[0] ?? '');
 }
 
-/** The match itself is the verb, or a verb and nothing that matters stand before it. */
+/** The match is the forbidden verb itself, or only a verb and filler words stand before it. */
 function isForbidding(rest: string): boolean {
   if (/^[`"'“‘*_(]*$/.test(rest)) return true;
   const verb = VERB.exec(rest);

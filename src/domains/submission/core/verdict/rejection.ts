@@ -1,64 +1,63 @@
 import type { ErrorClass } from '../../../../core/error-class.js';
 import type { Criterion } from '../judgement/judgement.js';
 import { visibleOf } from '../text/plain-text.js';
-import { fixOf } from '../../../../core/rejection-remedies.js';
 import { isBlocking } from './scan-verdict.js';
 
-/** One thing that stood in a submission's way. */
-export interface Reason {
+/** One reason why a submission was not published. */
+export interface RejectionReason {
   why: string;
-  /** In the skill's folder; null where it is about no file. */
+  /** Path inside the skill's folder. Null: the reason is about no file. */
   file: string | null;
-  /** From 1; null where it is about the whole file. */
+  /** From 1. Null: the reason is about the whole file. */
   line: number | null;
-  /** The part of the submission that it is about, such as `repoUrl`. */
+  /** The field of the submission that is wrong, such as `repoUrl`. */
   field: string | null;
-  /** What the owner can do about it. */
+  /** The owner's next action. */
   remedy: string;
 }
 
-/** Why a submission was not published, told to its owner. */
+/** The answer to an owner whose submission was not published. */
 export interface Rejection {
   summary: string;
   /** Never empty. */
-  reasons: readonly Reason[];
-  /** How many more there are. */
+  reasons: readonly RejectionReason[];
+  /** The number of reasons that were left out. */
   more: number;
   nextAction: string;
 }
 
-interface Finding {
+interface StoredFinding {
   name: string;
   severity: string;
   category: string;
   file: string;
   line: number | null;
-  /** What was found there. */
+  /** The text that the rule matched. */
   match?: string;
   remedy: string;
 }
 
-interface Judgement {
+interface StoredJudgement {
   score: number;
   limits: readonly { because: string }[];
   concerns: readonly { criterion: Criterion; text: string; quote: { file: string; line: number } | null }[];
 }
 
-/** What is known of an end. */
+/** The facts that are known about a submission that ended. */
 export interface Ended {
-  /** What ended it, in the audit trail's word. */
+  /** The trigger of the last move, as the audit trail names it. */
   trigger: string;
-  /** What whoever decided or cancelled gave as reason. */
+  /** The reason that a person gave for the decision or the cancellation. */
   said: string | null;
   error: { class: ErrorClass; message: string; stage: string } | null;
-  findings: readonly Finding[];
-  judgement: Judgement | null;
+  findings: readonly StoredFinding[];
+  judgement: StoredJudgement | null;
 }
 
-/** As many as somebody mends before looking again. */
+/** An owner does not mend more than this before submitting again. */
 const MAX_REASONS = 50;
 
-/** What others wrote (a reviewer, a model, whoever named a file) is shown up to this. */
+/** The longest text of others (a reviewer, a model, the author of a file name) that is shown. */
 const MAX_CHARACTERS = 1_000;
 
 const MEND = 'Put this right and submit the skill again.';
@@ -66,70 +65,79 @@ const LATER =
   'There is nothing to put right: submit the skill again later; if it ends like this twice, tell whoever runs this installation.';
 const AGAIN = 'Submit the skill again; if it ends like this twice, tell whoever runs this installation.';
 
-/** Why it ended without being published, where, and what to do about it: one answer for every way to be rejected. */
-export function whyEnded(ended: Ended): Rejection {
+/** Says why a submission was not published, where the fault is, and what its owner can do. Every way to be rejected
+ *  gets an answer of the same shape. */
+export function rejectionOf(ended: Ended): Rejection {
   switch (ended.trigger) {
     case 'tier1-fail':
       return scanRejection(ended);
     case 'tier1-timeout':
-      return of('The scan did not come to an end.', [scanFailure(ended)], AGAIN);
+      return buildRejection('The scan did not come to an end.', [scanFailureReason(ended)], AGAIN);
     case 'fetch-failed':
       return fetchRejection(ended);
     case 'tier2-fail':
       return judgeRejection(ended);
     case 'admin-reject':
     case 'review-reject':
-      return of('A reviewer rejected it.', [reviewReason(ended)], MEND);
+      return buildRejection('A reviewer rejected it.', [reviewReason(ended)], MEND);
     case 'stuck-exhausted':
-      return of('It was given up after all its rescues.', [exhaustion(ended)], AGAIN);
+      return buildRejection('It was given up after all its rescues.', [exhaustionReason(ended)], AGAIN);
     case 'poison':
-      return of('It brought down the workers that took it up.', [poison(ended)], MEND);
+      return buildRejection('It brought down the workers that took it up.', [poisonReason(ended)], MEND);
     case 'cancelled':
-      return of('It was cancelled.', [cancellation(ended)], 'Submit the skill again if it is still wanted.');
+      return buildRejection(
+        'It was cancelled.',
+        [cancellationReason(ended)],
+        'Submit the skill again if it is still wanted.',
+      );
     default:
-      return of(`It was rejected (${shown(ended.trigger)}).`, [unknown(ended)], AGAIN);
+      return buildRejection(`It was rejected (${showText(ended.trigger)}).`, [unknownReason(ended)], AGAIN);
   }
 }
 
-function of(summary: string, reasons: readonly Reason[], nextAction: string): Rejection {
+function buildRejection(summary: string, reasons: readonly RejectionReason[], nextAction: string): Rejection {
   const told = reasons.slice(0, MAX_REASONS);
   return { summary, reasons: told, more: reasons.length - told.length, nextAction };
 }
 
-function reason(why: string, remedy: string, at: Partial<Pick<Reason, 'file' | 'line' | 'field'>> = {}): Reason {
+function reasonOf(
+  why: string,
+  remedy: string,
+  at: Partial<Pick<RejectionReason, 'file' | 'line' | 'field'>> = {},
+): RejectionReason {
   return { why: why || 'No reason was kept.', file: null, line: null, field: null, ...at, remedy: remedy || MEND };
 }
 
 function scanRejection({ findings }: Ended): Rejection {
   const reasons = findings.filter(isBlocking).map((finding) =>
-    reason(`${shown(finding.name)} (${finding.severity})${detailOf(finding)}`, shown(finding.remedy), {
-      file: shown(finding.file),
+    reasonOf(`${showText(finding.name)} (${finding.severity})${detailOf(finding)}`, showText(finding.remedy), {
+      file: showText(finding.file),
       line: finding.line,
     }),
   );
-  if (reasons.length === 0) return of('The scan did not pass it.', [reason('', AGAIN)], AGAIN);
-  const things = reasons.length === 1 ? '1 thing' : `${String(reasons.length)} things`;
-  return of(`The scan found ${things} that no published skill may hold.`, reasons, MEND);
+  if (reasons.length === 0) return buildRejection('The scan did not pass it.', [reasonOf('', AGAIN)], AGAIN);
+  const things = reasons.length === 1 ? '1 thing' : `${reasons.length} things`;
+  return buildRejection(`The scan found ${things} that no published skill may hold.`, reasons, MEND);
 }
 
-/** What a broken format is found by: how large it is, where the YAML breaks. What other rules match are whole lines, which the
- *  findings show. */
-function detailOf({ category, file, match }: Finding): string {
+/** The match of a structure rule says how large a file is, or where its YAML breaks, so the owner is told of it. Other
+ *  rules match whole lines, which the list of findings shows already. */
+function detailOf({ category, file, match }: StoredFinding): string {
   const isTelling = category === 'structure' && typeof match === 'string' && match !== '' && match !== file;
-  return isTelling ? `: ${shown(match)}` : '';
+  return isTelling ? `: ${showText(match)}` : '';
 }
 
-/** What a skill's own files bring about, and what they would need. */
+/** Errors of a scan that the skill's own files cause. */
 const SCAN_WORDS: Partial<Record<ErrorClass, string>> = {
   SCAN_TIMEOUT: 'Every try took longer than a scan may.',
   BAD_INPUT: 'Every try took more memory than a scan may.',
 };
 
-function scanFailure({ error }: Ended): Reason {
+function scanFailureReason({ error }: Ended): RejectionReason {
   const why = error && SCAN_WORDS[error.class];
   return why
-    ? reason(why, 'Make its files smaller and its lines shorter, then submit it again.')
-    : reason('Every try failed on our side.', AGAIN);
+    ? reasonOf(why, 'Make its files smaller and its lines shorter, then submit it again.')
+    : reasonOf('Every try failed on our side.', AGAIN);
 }
 
 const FETCH_WORDS: Partial<Record<ErrorClass, string>> = {
@@ -137,52 +145,73 @@ const FETCH_WORDS: Partial<Record<ErrorClass, string>> = {
   SCAN_TIMEOUT: 'Fetching the repository took longer than it may, at every try.',
 };
 
-/** What is wrong with the address or the repository was worded for its owner; any other error was not, and stays inside. */
+/** A BAD_INPUT message is about the address or the repository and is worded for the owner. The messages of other errors
+ *  are not, so they are not shown. */
 function fetchRejection({ error }: Ended): Rejection {
   const summary = 'The skill could not be fetched.';
-  if (error?.class === 'BAD_INPUT') return of(summary, [refusedAddress(error.message)], MEND);
+  if (error?.class === 'BAD_INPUT') return buildRejection(summary, [addressReason(error.message)], MEND);
   const host = error && unresolvedHost(error.message);
   if (host) {
-    const why = `${shown(host)} could not be found by its name from here, at any try: the network's fault or ours, not yours.`;
-    return of(summary, [reason(why, LATER)], LATER);
+    const why = `${showText(host)} could not be found by its name from here, at any try: the network's fault or ours, not yours.`;
+    return buildRejection(summary, [reasonOf(why, LATER)], LATER);
   }
   const why = (error && FETCH_WORDS[error.class]) ?? 'Every try failed on our side.';
-  return of(
+  return buildRejection(
     summary,
-    [reason(why, 'See that the repository can be cloned by anybody, then submit the skill again.')],
+    [reasonOf(why, 'See that the repository can be cloned by anybody, then submit the skill again.')],
     AGAIN,
   );
 }
 
-/** Of an allowed host: its name was checked before it was looked up. */
+/** The host that could not be resolved. It is an allowed host, because the address is checked before the lookup. */
 function unresolvedHost(message: string): string | undefined {
   return /^([A-Za-z0-9.-]+) (?:could not be resolved|has no address)$/.exec(message)?.[1];
 }
 
-/** `repoUrl names a repository that is private; make it public`: the field, what is wrong, and what would be right. */
-function refusedAddress(message: string): Reason {
+/** Takes a message apart into the field, the fault and the remedy: `repoUrl names a repository that is private; make it
+ *  public`. */
+function addressReason(message: string): RejectionReason {
   const [, field = null] = /^(repoUrl|skillPath|skillName|ref) /.exec(message) ?? [];
   const end = message.indexOf('; ');
-  const why = shown(end < 0 ? message : message.slice(0, end));
-  return reason(why, end < 0 ? 'Correct it and submit the skill again.' : sentence(message.slice(end + 2)), { field });
+  const why = showText(end < 0 ? message : message.slice(0, end));
+  return reasonOf(why, end < 0 ? 'Correct it and submit the skill again.' : sentenceOf(message.slice(end + 2)), {
+    field,
+  });
 }
 
 function judgeRejection({ judgement }: Ended): Rejection {
-  const score = judgement ? ` with ${String(judgement.score)} of 100 points; 60 are needed` : '';
-  const limits = (judgement?.limits ?? []).map(({ because }) => reason(shown(because), MEND));
+  const score = judgement ? ` with ${judgement.score} of 100 points; 60 are needed` : '';
+  const limits = (judgement?.limits ?? []).map(({ because }) => reasonOf(showText(because), MEND));
   const concerns = (judgement?.concerns ?? []).map(({ criterion, text, quote }) =>
-    reason(shown(text), fixOf(criterion), quote ? { file: shown(quote.file), line: quote.line } : {}),
+    reasonOf(showText(text), remedyOf(criterion), quote ? { file: showText(quote.file), line: quote.line } : {}),
   );
   const reasons = [...limits, ...concerns];
-  const bare = reason(
+  const bare = reasonOf(
     'The judge named nothing in particular.',
     'Say in SKILL.md what the skill does and what it needs for it.',
   );
-  return of(`The judge rejected it${score}.`, reasons.length > 0 ? reasons : [bare], MEND);
+  return buildRejection(`The judge rejected it${score}.`, reasons.length > 0 ? reasons : [bare], MEND);
 }
 
-function reviewReason({ said }: Ended): Reason {
-  return reason(shown(said ?? ''), MEND);
+/** The remedy for a concern of the judge, by the criterion that it falls under. */
+const REMEDIES = {
+  intentMatchesScope: 'Let the skill do what its description says, and describe all that it does.',
+  leastPrivilege: 'Ask only for the tools, folders and keys that the skill cannot do without.',
+  noObfuscation: 'Write what is encoded, packed or hidden in plain text.',
+  noSocialEngineering: 'Take out what urges, deceives or instructs whoever reads or reviews it.',
+  securityNotes: 'Add a section that says what the skill may touch and what to watch out for.',
+  templateCompliance: 'Give SKILL.md a front matter with name and description, and sections under headings.',
+  consistentBehaviour: 'Let text and scripts agree on what is done.',
+  capabilitiesJustified: 'Say beside each powerful command why the skill needs it.',
+} as const satisfies Record<Criterion, string>;
+
+/** A stored judgement may be older than the rubric and name a criterion that is gone. */
+function remedyOf(criterion: string): string {
+  return new Map<string, string>(Object.entries(REMEDIES)).get(criterion) ?? MEND;
+}
+
+function reviewReason({ said }: Ended): RejectionReason {
+  return reasonOf(showText(said ?? ''), MEND);
 }
 
 const STAGE_WORDS: Readonly<Record<string, string>> = {
@@ -199,33 +228,36 @@ function stageOf({ error }: Ended): string {
   return (error && Object.hasOwn(STAGE_WORDS, error.stage) && STAGE_WORDS[error.stage]) || 'Working on it';
 }
 
-function exhaustion(ended: Ended): Reason {
+function exhaustionReason(ended: Ended): RejectionReason {
   const last = ended.error ? ` (last error: ${ended.error.class})` : '';
-  return reason(`${stageOf(ended)} did not come to an end, however often it was begun again${last}.`, AGAIN);
+  return reasonOf(`${stageOf(ended)} did not come to an end, however often it was begun again${last}.`, AGAIN);
 }
 
-function poison(ended: Ended): Reason {
-  return reason(
+function poisonReason(ended: Ended): RejectionReason {
+  return reasonOf(
     `${stageOf(ended)} ended three workers, each time as the only task that could have done it.`,
     'Take out what is unusually large or deeply nested, then submit it again.',
   );
 }
 
-function cancellation({ said }: Ended): Reason {
-  return reason(said === null ? 'No reason was given.' : shown(said), 'Submit the skill again if it is still wanted.');
+function cancellationReason({ said }: Ended): RejectionReason {
+  return reasonOf(
+    said === null ? 'No reason was given.' : showText(said),
+    'Submit the skill again if it is still wanted.',
+  );
 }
 
-function unknown({ said }: Ended): Reason {
-  return reason(shown(said ?? ''), AGAIN);
+function unknownReason({ said }: Ended): RejectionReason {
+  return reasonOf(showText(said ?? ''), AGAIN);
 }
 
-function sentence(text: string): string {
-  const told = shown(text);
+function sentenceOf(text: string): string {
+  const told = showText(text);
   return `${told.charAt(0).toUpperCase()}${told.slice(1)}${/[.!?]$/.test(told) ? '' : '.'}`;
 }
 
-/** On one line, with nothing hidden in it. */
-function shown(text: string): string {
+/** Puts a text on one line, cuts it, and makes its invisible characters visible. */
+function showText(text: string): string {
   const signs = [
     ...text
       .slice(0, 2 * MAX_CHARACTERS)

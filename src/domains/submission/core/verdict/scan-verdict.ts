@@ -1,11 +1,15 @@
+/** How grave a finding of the scan is, the gravest first. */
+export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
 interface Weighed {
   severity: string;
   category: string;
 }
 
-/** PASS: nothing critical, nothing high, and a structure that holds. A structural finding of medium weight is a rule of the
- *  format that is broken, not a hint. */
-export function verdictOf(findings: readonly Weighed[]): 'pass' | 'fail' {
+/** pass: no critical and no high finding, and a valid structure. A structure finding of medium severity is a broken
+ *  rule of the format, so it fails the scan. */
+export function scanVerdictOf(findings: readonly Weighed[]): 'pass' | 'fail' {
   return findings.some(isBlocking) ? 'fail' : 'pass';
 }
 
@@ -14,7 +18,7 @@ export function isBlocking({ severity, category }: Weighed): boolean {
   return category === 'structure' && severity === 'medium';
 }
 
-/** Whether what was stored, perhaps by an older version, is a finding as this one tells it. */
+/** Whether a stored finding has the fields that this version tells its owner. An older version may have stored it. */
 export function isWholeFinding(stored: object): boolean {
   const fields: Readonly<Record<string, unknown>> = { ...stored };
   return ['name', 'severity', 'category', 'file', 'remedy'].every((field) => typeof fields[field] === 'string');

@@ -1,38 +1,39 @@
 import { type LiveLook, publicNextOf } from '../public-next.js';
-import { type Ended, type Rejection, whyEnded } from './rejection.js';
+import { type Ended, type Rejection, rejectionOf } from './rejection.js';
 
-/** What a submission's owner is told: where it is, why it was not published, and what happens next. */
-export interface Told {
+/** The status for the owner of a submission: the state, the reasons of a rejection, and the next action. */
+export interface PublicStatus {
   state: string;
-  /** Null: it was not rejected. */
+  /** Null: the submission was not rejected. */
   rejection: Rejection | null;
   nextAction: string;
 }
 
 export interface Standing {
   state: string;
-  /** As it was submitted. */
+  /** The name as it was submitted. */
   skillName: string;
   isEnded: boolean;
-  /** What brought it where it is. */
+  /** The facts of the last move. */
   end: Ended;
-  /** Null: it is not published. */
+  /** Null: the submission is not published. */
   published: { name: string; version: string } | null;
 }
 
-/** Of one that goes on, what comes next is told where somebody has looked why it is where it is. */
-export function toldOf(standing: Standing, live: LiveLook | null = null): Told {
+/** `live` is the diagnosis of a submission that has not ended. Without it, nothing more is said than that the
+ *  submission goes on. */
+export function publicStatusOf(standing: Standing, live: LiveLook | null = null): PublicStatus {
   const { state, skillName, published } = standing;
   if (published) return { state, rejection: null, nextAction: `It is ${publicationOf(skillName, published)}.` };
   if (standing.isEnded && state !== 'PUBLISHED') {
-    const rejection = whyEnded(standing.end);
+    const rejection = rejectionOf(standing.end);
     return { state, rejection, nextAction: rejection.nextAction };
   }
   return { state, rejection: null, nextAction: nextOf(standing, live) };
 }
 
-/** Two repositories may have skills of one name: the second is published with its owner's behind it, and its own owner looks for
- *  the name that was given. */
+/** Two repositories may have skills of the same name. The second is published under its name and its owner's. The
+ *  sentence says so, because the submitter looks for the name that was submitted. */
 export function publicationOf(skillName: string, { name, version }: { name: string; version: string }): string {
   const isRenamed = name.toLowerCase() !== skillName.toLowerCase();
   const because = isRenamed ? `, because a skill of another repository has the name ${skillName}` : '';
@@ -44,11 +45,15 @@ function nextOf({ isEnded }: Standing, live: LiveLook | null): string {
   return live ? publicNextOf(live) : 'It is on its way.';
 }
 
-/** Characters of a letter: fifty reasons in few words, or a handful in many. */
+/** The most characters of a letter: room for fifty short reasons, or a handful of long ones. */
 const MAX_LETTER = 20_000;
 
 /** The verdict as a letter, in plain text. */
-export function letterOf(skillName: string, told: Told, statusUrl: string | null): { subject: string; text: string } {
+export function letterOf(
+  skillName: string,
+  told: PublicStatus,
+  statusUrl: string | null,
+): { subject: string; text: string } {
   const { rejection, nextAction } = told;
   const verdict = rejection ? 'was not published' : 'is published';
   const lines = rejection
@@ -60,7 +65,7 @@ export function letterOf(skillName: string, told: Told, statusUrl: string | null
           ...whereOf(reason),
           `  What to do: ${reason.remedy}`,
         ]),
-        ...(rejection.more > 0 ? ['', `… and ${String(rejection.more)} more like these.`] : []),
+        ...(rejection.more > 0 ? ['', `… and ${rejection.more} more like these.`] : []),
         '',
         nextAction,
       ]
@@ -71,6 +76,6 @@ export function letterOf(skillName: string, told: Told, statusUrl: string | null
 }
 
 function whereOf({ file, line, field }: Rejection['reasons'][number]): string[] {
-  if (file !== null) return [`  Where: ${file}${line === null ? '' : `, line ${String(line)}`}`];
+  if (file !== null) return [`  Where: ${file}${line === null ? '' : `, line ${line}`}`];
   return field === null ? [] : [`  Where: ${field} of the submission`];
 }

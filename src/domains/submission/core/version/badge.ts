@@ -1,10 +1,10 @@
 import { visibleOf } from '../text/plain-text.js';
 
-/** What a badge says: on the left what it is of, on the right what is the matter. */
+/** The text of a badge: the label stands on the left, the message on the right. */
 export interface Badge {
   label: string;
   message: string;
-  /** For those who hear it, and as a tooltip. */
+  /** Read aloud by a screen reader, and shown as a tooltip. */
   title: string;
   colour: string;
 }
@@ -17,7 +17,7 @@ const TIERS: ReadonlyMap<string, { words: string; colour: string }> = new Map([
   ['tier3', { words: 'tier 3', colour: COLOURS.tier3 }],
 ]);
 
-/** Of a published skill. Null: there is none of that name. */
+/** The badge of a published skill. Null: no skill of that name is published. */
 export function badgeOf(skill: { name: string; version: string; tier: string } | null): Badge {
   if (!skill)
     return { label: 'skill', message: 'unknown', title: 'No such skill is published', colour: COLOURS.unknown };
@@ -30,24 +30,25 @@ export function badgeOf(skill: { name: string; version: string; tier: string } |
   };
 }
 
-/** Of a sign in the font below, on average. What is drawn is fitted to it, so that a font of another width breaks nothing. */
-const SIGN_WIDTH = 6.6;
+/** Average width of a character in the font below. `textLength` fits the text to it, so a font of another width breaks
+ *  nothing. */
+const CHARACTER_WIDTH = 6.6;
 const PADDING = 7;
 const HEIGHT = 20;
 
-/** More than any of ours; a badge is not for reading. */
-const MAX_SIGNS = 60;
+/** Longer than the text of any badge that badgeOf makes. */
+const MAX_CHARACTERS = 60;
 
-/** Attributes alone, no styles and no scripts: it may stand under any content security policy. */
+/** Uses attributes and neither styles nor scripts, so that any content security policy allows it. */
 export function svgOf({ label, message, title, colour }: Badge): string {
   const [left, right] = [partOf(label, 0), partOf(message, widthOf(label))];
   const width = widthOf(label) + widthOf(message);
-  const told = escaped(title);
+  const told = escapeXml(title);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" role="img" aria-label="${told}">`,
     `<title>${told}</title>`,
     `<rect width="${width}" height="${HEIGHT}" rx="3" fill="#24292f"/>`,
-    `<rect x="${widthOf(label)}" width="${widthOf(message)}" height="${HEIGHT}" rx="3" fill="${escaped(colour)}"/>`,
+    `<rect x="${widthOf(label)}" width="${widthOf(message)}" height="${HEIGHT}" rx="3" fill="${escapeXml(colour)}"/>`,
     `<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">${left}${right}</g>`,
     '</svg>',
   ].join('');
@@ -55,19 +56,19 @@ export function svgOf({ label, message, title, colour }: Badge): string {
 
 function partOf(text: string, x: number): string {
   const length = widthOf(text) - 2 * PADDING;
-  return `<text x="${x + PADDING}" y="14" textLength="${length}" lengthAdjust="spacingAndGlyphs">${escaped(text)}</text>`;
+  return `<text x="${x + PADDING}" y="14" textLength="${length}" lengthAdjust="spacingAndGlyphs">${escapeXml(text)}</text>`;
 }
 
 function widthOf(text: string): number {
-  return Math.round([...shownOf(text)].length * SIGN_WIDTH) + 2 * PADDING;
+  return Math.round([...shownOf(text)].length * CHARACTER_WIDTH) + 2 * PADDING;
 }
 
 function shownOf(text: string): string {
-  return [...visibleOf(text)].slice(0, MAX_SIGNS).join('');
+  return [...visibleOf(text)].slice(0, MAX_CHARACTERS).join('');
 }
 
-/** XML has no place for control characters, not even escaped ones; those are spelled out already. */
-function escaped(text: string): string {
+/** XML allows no control characters, not even escaped. visibleOf has spelled them out already. */
+function escapeXml(text: string): string {
   return shownOf(text)
     .replace(/[\ufffe\uffff]/g, '\ufffd')
     .replaceAll('&', '&amp;')

@@ -1,12 +1,12 @@
 import { bodyOf, frontMatterOf, readFrontMatter } from '../text/front-matter.js';
-import { grantedIn } from '../judgement/grants.js';
-import { likeness, type Sections, sectionsOf } from '../text/markdown-sections.js';
+import { skillGrantsOf } from '../judgement/grants.js';
+import { likenessOf, type Sections, sectionsOf } from '../text/markdown-sections.js';
 import { linesOf, plainOf, type TextFile } from '../text/plain-text.js';
 import { PRIVILEGES, privilegesOf } from '../judgement/privilege.js';
 
 export type SkillText = readonly TextFile[];
 
-/** What can't be taken back. Bounded in every part: a line may be as long as a file. */
+/** Actions that can't be undone. Every repetition in a pattern is bounded, because a line may be as long as a file. */
 const DESTRUCTIVE: Readonly<Record<string, RegExp>> = {
   'deletes folders':
     /\brm\s+(?:-\w{1,20}\s+){0,5}-\w{0,20}[rR]|\bshutil\.rmtree\b|\brmdir\s+\/s|\bRemove-Item\b.{0,200}-Recurse|\brmSync?\(.{0,200}recursive|\brimraf\b/i,
@@ -21,47 +21,47 @@ const DESTRUCTIVE: Readonly<Record<string, RegExp>> = {
 
 const SECURITY = /\b(?:security|safety|permissions?|privacy|guardrails?|risks?)\b/;
 
-/** Below half, more of a section is new than stayed. */
+/** With a likeness below a half, more lines of a section are new than stayed. */
 const MUCH_REWRITTEN = 0.5;
 
-/** Why somebody who trusted the skill as it was should look again. */
+/** Reasons why users who trusted the older version should look at the skill again. */
 export function grownReasons(before: SkillText, after: SkillText): string[] {
   return [
-    ...askedIn(before, after),
-    ...privilegedIn(before, after),
-    ...unsecuredIn(before, after),
-    ...destructiveIn(before, after),
+    ...grantReasons(before, after),
+    ...privilegeReasons(before, after),
+    ...securityReasons(before, after),
+    ...destructionReasons(before, after),
   ];
 }
 
-/** Why it is another skill to work with than it was. */
+/** Reasons why the skill works differently than before. */
 export function movedReasons(before: SkillText, after: SkillText): string[] {
   return [...movedFrontMatter(before, after), ...movedSections(before, after), ...movedFiles(before, after)];
 }
 
-/** What can't be read where it could be before may ask for anything. */
-function askedIn(before: SkillText, after: SkillText): string[] {
-  const [had, has] = [grantedIn(skillFileOf(before)), grantedIn(skillFileOf(after))];
+/** Front matter that could be read before and can't be read now may ask for anything. */
+function grantReasons(before: SkillText, after: SkillText): string[] {
+  const [had, has] = [skillGrantsOf(skillFileOf(before)), skillGrantsOf(skillFileOf(after))];
   return [
     ...(had.isKnown && !has.isKnown ? ['What it asks for can no longer be read.'] : []),
-    ...onlyIn(has.allowed, had.allowed).map((word) => `It asks for more: ${word}.`),
-    ...onlyIn(had.denied, has.denied).map((word) => `It no longer rules out: ${word}.`),
+    ...subtract(has.allowed, had.allowed).map((word) => `It asks for more: ${word}.`),
+    ...subtract(had.denied, has.denied).map((word) => `It no longer rules out: ${word}.`),
   ];
 }
 
-function onlyIn(these: ReadonlySet<string>, those: ReadonlySet<string>): string[] {
+function subtract(these: ReadonlySet<string>, those: ReadonlySet<string>): string[] {
   return [...these].filter((each) => !those.has(each));
 }
 
-function privilegedIn(before: SkillText, after: SkillText): string[] {
+function privilegeReasons(before: SkillText, after: SkillText): string[] {
   const had = new Set(privilegesOf(before).map(({ kind }) => kind));
   return privilegesOf(after)
     .filter(({ kind }) => !had.has(kind))
     .map(({ kind, file }) => `${PRIVILEGES[kind]} (${file})`);
 }
 
-/** A section that is left as a title alone has vanished too. */
-function unsecuredIn(before: SkillText, after: SkillText): string[] {
+/** Lines are counted besides sections, because a section of which only the title is left is gone too. */
+function securityReasons(before: SkillText, after: SkillText): string[] {
   const [had, has] = [securitySectionsOf(before), securitySectionsOf(after)];
   if (has.length < had.length) return ['A section about security is gone.'];
   const [hadLines, hasLines] = [had.flat().length, has.flat().length];
@@ -75,15 +75,15 @@ function securitySectionsOf(files: SkillText): (readonly string[])[] {
   });
 }
 
-function destructiveIn(before: SkillText, after: SkillText): string[] {
+function destructionReasons(before: SkillText, after: SkillText): string[] {
   const [had, has] = [plainLinesOf(before), plainLinesOf(after)];
   const countOf = (lines: readonly string[], pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
   return Object.entries(DESTRUCTIVE)
     .filter(([, pattern]) => countOf(has, pattern) > countOf(had, pattern))
-    .map(([what]) => `It has a new place that ${what}.`);
+    .map(([action]) => `It has a new place that ${action}.`);
 }
 
-/** Without empty ones, of which a file may have half a million. */
+/** Empty lines are left out, because a file may have half a million of them. */
 function plainLinesOf(files: SkillText): string[] {
   return files.flatMap(({ text }) => linesOf(text).flatMap((line) => (line === '' ? [] : [plainOf(line)])));
 }
@@ -95,12 +95,12 @@ function movedFrontMatter(before: SkillText, after: SkillText): string[] {
   return [...new Set([...longer, ...newKeys(old, now)])].map((key) => `Its front matter says more: ${key}.`);
 }
 
-/** As its YAML says it, for several keys may stand in one line. */
+/** Keys are read from the YAML, because several keys may stand on one line. */
 function newKeys(before: string, after: string): string[] {
   const [had, has] = [readFrontMatter(before), readFrontMatter(after)];
   if (had.is !== 'read' || has.is !== 'read') return [];
   const [old, now] = [had.data, has.data].map((data) => new Set(Object.keys(data).map((key) => key.toLowerCase())));
-  return old && now ? onlyIn(now, old) : [];
+  return old && now ? subtract(now, old) : [];
 }
 
 function linesIn(value: string | undefined): number {
@@ -137,7 +137,7 @@ function movedFiles(before: SkillText, after: SkillText): string[] {
 }
 
 function isMuchRewritten(before: readonly string[], after: readonly string[]): boolean {
-  return likeness(before, after) < MUCH_REWRITTEN;
+  return likenessOf(before, after) < MUCH_REWRITTEN;
 }
 
 const SKILL_FILE = 'SKILL.md';

@@ -8,12 +8,12 @@ export interface VersionedSkill {
 export interface NextVersion {
   version: string;
   change: 'first' | 'major' | 'minor' | 'patch' | 'none';
-  /** One sentence each, for whoever uses the skill. */
+  /** One sentence each, for the users of the skill. */
   reasons: readonly string[];
 }
 
-/** Major where whoever trusted the skill should look again, minor where it does something else than before, patch for the rest.
- *  The same content keeps its version. */
+/** Major: users who trusted the skill should look at it again. Minor: the skill works differently than before. Patch:
+ *  any other change. The same content keeps its version. */
 export function nextVersion(
   previous: (VersionedSkill & { version: string }) | null,
   next: VersionedSkill,
@@ -22,23 +22,22 @@ export function nextVersion(
   const [major, minor, patch] = numbersOf(previous.version);
   if (previous.contentHash === next.contentHash) return { version: previous.version, change: 'none', reasons: [] };
   const grown = grownReasons(previous.files, next.files);
-  if (grown.length > 0) return { version: `${String(major + 1)}.0.0`, change: 'major', reasons: firstOf(grown) };
+  if (grown.length > 0) return { version: `${major + 1}.0.0`, change: 'major', reasons: firstOf(grown) };
   const moved = movedReasons(previous.files, next.files);
-  if (moved.length > 0)
-    return { version: `${String(major)}.${String(minor + 1)}.0`, change: 'minor', reasons: firstOf(moved) };
-  return { version: `${String(major)}.${String(minor)}.${String(patch + 1)}`, change: 'patch', reasons: [] };
+  if (moved.length > 0) return { version: `${major}.${minor + 1}.0`, change: 'minor', reasons: firstOf(moved) };
+  return { version: `${major}.${minor}.${patch + 1}`, change: 'patch', reasons: [] };
 }
 
-/** As many as anybody reads: they are kept with the audit entry, and a skill may have a hundred thousand of them. */
+/** Nobody reads more reasons. They are stored with the audit entry, and a skill may have a hundred thousand of them. */
 const MAX_REASONS = 20;
 
 function firstOf(reasons: readonly string[]): string[] {
   const more = reasons.length - MAX_REASONS;
-  return more > 0 ? [...reasons.slice(0, MAX_REASONS), `And ${String(more)} more.`] : [...reasons];
+  return more > 0 ? [...reasons.slice(0, MAX_REASONS), `And ${more} more.`] : [...reasons];
 }
 
 function numbersOf(version: string): [number, number, number] {
   const [, major, minor, patch] = /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/.exec(version) ?? [];
-  if (patch === undefined) throw new Error(`'${version}' is not a version of ours`);
+  if (patch === undefined) throw new Error(`'${version}' is not a version of the form 1.2.3`);
   return [Number(major), Number(minor), Number(patch)];
 }

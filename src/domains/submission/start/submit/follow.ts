@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ApiClient } from '../../../../start/parts/api-client.js';
 import { StartError } from '../../../../start/embedded/start-error.js';
-import type { Address } from '../../../../start/submit/address-of.js';
+import type { Address } from './address-of.js';
 
 const Accepted = z.object({
-  /** Null: somebody else's, whose way is not for us to see. */
+  /** Null: somebody else submitted the skill, and only that person sees the submission. */
   id: z.string().nullable(),
   state: z.string(),
   duplicate: z.boolean().optional(),
-  /** Null: none can be signed, or it is somebody else's. */
+  /** Null: no link can be signed, or somebody else submitted the skill. */
   statusUrl: z.string().nullable(),
   alreadyVerified: z.boolean().optional(),
   nextAction: z.string().optional(),
@@ -17,7 +17,7 @@ const Accepted = z.object({
 
 const Reason = z.object({ why: z.string(), file: z.string().nullable(), line: z.int().nullable(), remedy: z.string() });
 
-const Seen = z.object({
+const FollowedSubmission = z.object({
   id: z.string(),
   state: z.string(),
   skillName: z.string(),
@@ -34,16 +34,16 @@ const Seen = z.object({
   why: z.object({ summary: z.string(), reasons: z.array(Reason), more: z.int() }).nullable(),
   nextAction: z.string(),
 });
-export type Seen = z.output<typeof Seen>;
+export type FollowedSubmission = z.output<typeof FollowedSubmission>;
 
-/** A line soon after it happened, and far below what the API allows one caller. */
+/** A move is shown soon after it happened, and the requests stay far below the API's limit for one caller. */
 const LOOK_EVERY_MS = 500;
 
-/** What is said of an item that goes on as it should is no news. */
-const ON_ITS_WAY: readonly string[] = ['running', 'backlog', 'finished'];
+/** The diagnosis of an item that moves on is not printed, because it is no news. */
+const ON_ITS_WAY: readonly string[] = ['not_due', 'running', 'backlog', 'finished'];
 
-/** Whoever has not named the skill learns where its name came from, should the API not take it. */
-export async function submitSkill(
+/** If the API refuses the name and the caller gave none, the sentence says where the name came from. */
+export async function postSubmission(
   { call, read }: ApiClient,
   address: Address,
   isNameGuessed: boolean,
@@ -57,12 +57,16 @@ export async function submitSkill(
   }
 }
 
-/** Tells every move, and what it waits for; comes back when it has ended or a person must decide. */
-export async function follow({ call, read }: ApiClient, id: string, say: (line: string) => void): Promise<Seen> {
+/** Prints every move and the reason of every wait. Returns when the item has ended or a person must decide. */
+export async function followSubmission(
+  { call, read }: ApiClient,
+  id: string,
+  say: (line: string) => void,
+): Promise<FollowedSubmission> {
   let told = 0;
   let waitingFor = '';
   for (;;) {
-    const seen = await read(await call('GET', `/api/v1/submissions/${id}`), Seen);
+    const seen = await read(await call('GET', `/api/v1/submissions/${id}`), FollowedSubmission);
     for (const line of movesOf(seen).slice(told)) say(line);
     told = seen.history.length;
     if (!seen.live || seen.decision) return seen;
@@ -73,7 +77,7 @@ export async function follow({ call, read }: ApiClient, id: string, say: (line: 
   }
 }
 
-function movesOf({ history }: Seen): string[] {
+function movesOf({ history }: FollowedSubmission): string[] {
   const began = Date.parse(history[0]?.createdAt ?? '');
   return history.map(({ toState, trigger, createdAt }) => {
     const seconds = ((Date.parse(createdAt) - began) / 1_000).toFixed(1);

@@ -7,7 +7,7 @@ export interface SubmitOptions {
   skill: string | undefined;
   path: string | undefined;
   ref: string | undefined;
-  /** Where the API is; undefined: where the settings say. */
+  /** The address of the API. Undefined: the address in the settings. */
   url: string | undefined;
   token: string | undefined;
 }
@@ -16,7 +16,7 @@ export const USAGE =
   'npm run submit -- <git url or folder> [--skill name] [--path folder in the repository] [--ref branch] [--url …] [--token …]';
 
 export function submitOptionsOf(args: string[]): SubmitOptions {
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = parseArguments(args);
   const [source, ...more] = positionals;
   if (source === undefined || more.length > 0) throw new StartError(`submit: name one repository or folder: ${USAGE}`);
   if (values.url !== undefined && !URL.canParse(values.url)) {
@@ -26,7 +26,7 @@ export function submitOptionsOf(args: string[]): SubmitOptions {
   return { source, skill, path, ref, url: url?.replace(/\/+$/, ''), token };
 }
 
-function parsed(args: string[]) {
+function parseArguments(args: string[]) {
   const text = { type: 'string' } as const;
   try {
     const options = { skill: text, path: text, ref: text, url: text, token: text };

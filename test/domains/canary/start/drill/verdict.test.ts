@@ -61,7 +61,7 @@ describe('the verdict on a drill', () => {
     expect(verdictOn({}, { goneSeenAt }).items[0]).toMatchObject({ seenAfterMs, seenBy });
   });
 
-  it('takes an item that another worker ran for not hit', () => {
+  it('counts an item that another worker ran as not hit', () => {
     const elsewhere = [FIRST, attempt(2, 'second', 1, { startedAt: -1_000, endedAt: 2_000 }), THIRD];
     const verdict = roundVerdict(
       {
@@ -113,7 +113,7 @@ describe('the verdict on a drill', () => {
     expect(verdictOn(item).problems.join('\n')).toMatch(problem);
   });
 
-  it('counts the same stage of another visit as another', () => {
+  it('counts the same stage in another visit as another effect', () => {
     expect(verdictOn({ effects: [...EFFECTS, { visit: 2, stage: 'first', unit: '' }] }).problems).toEqual([]);
   });
 
@@ -131,14 +131,14 @@ describe('the verdict on a drill', () => {
     expect(verdictOn({ refusedTo: [] }, { kind: 'freeze' }).problems.join()).toMatch(/no refused commit/);
   });
 
-  it('wants it of the very item that froze in its commit', () => {
+  it('wants a refused commit of the very item that froze in its commit', () => {
     const refused = { refusedTo: [STRUCK.id] };
 
     expect(verdictOn(refused, { kind: 'freezeInCommit', frozenItem: 'item' }).problems).toEqual([]);
     expect(verdictOn(refused, { kind: 'freezeInCommit', frozenItem: 'other' }).problems.join()).toMatch(/no refused/);
   });
 
-  it('is bad when somebody waited for a frozen worker longer than a heartbeat may be missed', () => {
+  it('is bad when a session waited for the lock of a frozen worker longer than the heartbeat timeout', () => {
     const waited = { kind: 'freeze', lockWaitMs: 2_001 } as const;
 
     expect(verdictOn({ refusedTo: [STRUCK.id] }, waited).problems.join()).toMatch(/waited 2\.00 s for a lock/);

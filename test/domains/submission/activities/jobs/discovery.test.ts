@@ -1,9 +1,10 @@
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { discoverPage } from '../../../../../src/domains/submission/activities/jobs/discovery.js';
+import { createDiscoveryPage, discoverPage } from '../../../../../src/domains/submission/activities/jobs/discovery.js';
 import { submitFound } from '../../../../../src/domains/submission/db/submit-found.js';
 import { submission } from '../../../../../src/domains/submission/table.js';
 import { auditOf } from '../../../../support/facts.js';
+import { turnPages } from '../../../../support/job-pages.js';
 import { useSpine } from '../../../../support/spine.js';
 import { BROKEN, busyFor, createFakeSources, type FakeSources, packageOf, repositoryOf } from './sources.js';
 
@@ -17,10 +18,17 @@ beforeEach(async () => {
   await spine.pool.query('TRUNCATE items, submissions, discovered_packages, source_waits CASCADE');
 });
 
-function discover({ budget = 10, from = 0, stop = signal, submit = submitFound(submission, RULES) } = {}) {
+function discoveryDeps(submit = submitFound(submission, RULES)) {
   const { packages, host } = sources;
-  const deps = { pool: spine.limited, packages, host, submit, logger: pino({ level: 'silent' }) };
-  return discoverPage(deps, { keyword: 'skill', from, budget }, stop);
+  return { pool: spine.limited, packages, host, submit, logger: pino({ level: 'silent' }) };
+}
+
+function discover({ budget = 10, from = 0, stop = signal, submit = submitFound(submission, RULES) } = {}) {
+  return discoverPage(
+    discoveryDeps(submit),
+    { keyword: 'skill', from, budget },
+    { signal: stop, beat: () => undefined },
+  );
 }
 
 /** So many packages, each with a skill at the root of its repository. */
@@ -172,5 +180,41 @@ describe('discovery', () => {
   it('says so when the registry can’t be read, and leaves all as it is', async () => {
     sources.failure = BROKEN;
     expect(await discover()).toMatchObject({ seen: 0, next: null, errors: ['github answered 500'] });
+  });
+});
+
+describe('a run of discovery', () => {
+  const input = { keyword: 'skill', perRun: 7 };
+
+  function run(told: Partial<Parameters<typeof turnPages>[1]> = {}) {
+    return turnPages(createDiscoveryPage(discoveryDeps()), { input, ...told });
+  }
+
+  it('examines no more than it may, and adds up what its pages did', async () => {
+    offer(20);
+    const { record, last } = await run();
+    expect(record.counts).toMatchObject({ examined: 7, submitted: 7, byOutcome: { submitted: 7 } });
+    expect([record.pages, last.isWhole, record.isIdle]).toEqual([2, false, false]);
+  });
+
+  it('keeps to what its pace allows', async () => {
+    offer(20);
+    const { record } = await run({ atMost: 2 });
+    expect([record.pages, record.counts['examined']]).toEqual([4, 7]);
+  });
+
+  it('is whole when nothing is left, and has found nothing when all was examined before', async () => {
+    offer(3);
+    expect((await run()).last.isWhole).toBe(true);
+    expect((await run()).record).toMatchObject({ isIdle: true, counts: { seen: 3, examined: 0 } });
+  });
+
+  it('ends, though the registry shows the same page for ever', async () => {
+    sources.packages.search = async (_, from) => {
+      sources.asked.push('search');
+      return { packages: [], next: from };
+    };
+    const { record, last } = await run();
+    expect([record.pages, sources.asked.length, last.isWhole]).toEqual([30, 30, false]);
   });
 });

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { enrichPage } from '../../../../../src/domains/submission/activities/jobs/enrichment.js';
+import { createEnrichmentPage, enrichPage } from '../../../../../src/domains/submission/activities/jobs/enrichment.js';
+import { turnPages } from '../../../../support/job-pages.js';
 import { useSpine } from '../../../../support/spine.js';
 import { BROKEN, busyFor, createFakeSources, type FakeSources, repositoryOf } from './sources.js';
 
@@ -33,7 +34,7 @@ async function packaged(name: string, repository: string): Promise<void> {
 function enrich(budget = 10) {
   const { packages, host } = sources;
   const startedAt = new Date(Date.now() + 60_000).toISOString();
-  return enrichPage({ pool: spine.limited, packages, host }, { startedAt, budget }, signal);
+  return enrichPage({ pool: spine.limited, packages, host }, { startedAt, budget }, { signal, beat: () => undefined });
 }
 
 async function factsOf(name: string) {
@@ -107,5 +108,30 @@ describe('enrichment', () => {
     });
     expect(sources.asked).toEqual([`facts ${repositoryOf('a')}`]);
     expect(await factsOf('a')).toBeUndefined();
+  });
+});
+
+describe('a run of enrichment', () => {
+  function run(perRun: number) {
+    const { packages, host } = sources;
+    const page = createEnrichmentPage({ pool: spine.limited, packages, host });
+    return turnPages(page, { input: { perRun }, startedAt: new Date() });
+  }
+
+  it('turns pages until no skill is left that was not asked about since the run began', async () => {
+    for (let n = 0; n < 8; n += 1) await publish(`skill-${n}`);
+    const { record, last } = await run(20);
+    expect(record).toMatchObject({ pages: 2, counts: { examined: 8, known: 8 } });
+    expect(last.isWhole).toBe(true);
+  });
+
+  it('asks about no more skills than it may', async () => {
+    for (let n = 0; n < 8; n += 1) await publish(`skill-${n}`);
+    const { record, last } = await run(6);
+    expect([record.counts['examined'], last.isWhole]).toEqual([6, false]);
+  });
+
+  it('has found nothing where no skill is published', async () => {
+    expect(await run(6)).toMatchObject({ record: { pages: 1, isIdle: true }, last: { isWhole: true } });
   });
 });

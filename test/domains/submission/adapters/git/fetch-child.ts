@@ -1,6 +1,6 @@
 import { createGitSkillSource } from '../../../../../src/domains/submission/adapters/git/skill-source-git.js';
 
-/** Fetches in a process of its own and tells its parent what came of it and how much memory that took. */
+/** Fetches in a process of its own, and tells its parent the result and the memory that it took. */
 const { TEST_REPO_URL: repoUrl = '', TEST_SCRATCH: temporaryFolder = '' } = process.env;
 
 process.on('disconnect', () => process.exit(1));
@@ -10,7 +10,7 @@ const source = createGitSkillSource({
   allowPrivate: true,
   allowLocal: false,
   temporaryFolder,
-  // Whoever started it has a limit of its own.
+  // The parent has a time limit of its own.
   timeoutMs: 600_000,
 });
 const before = process.memoryUsage().rss;

@@ -9,7 +9,7 @@ function pathsOf({ files }: { files: readonly { path: string }[] }): string[] {
   return files.map(({ path }) => path);
 }
 
-describe('a skill that is there', () => {
+describe('a skill', () => {
   it('is fetched by its path, with its files in order, their bytes and whether they are executable', async () => {
     const repository = workshop.repository('plain');
     const commit = repository.commit(
@@ -65,7 +65,7 @@ describe('a skill that is there', () => {
     }
   });
 
-  it("is not published under another's name: a path chooses the folder, not what it is called", async () => {
+  it("is not published under another skill's name, because a path does not choose the name", async () => {
     const repository = workshop.repository('two');
     repository.commit(
       repository.folderOf({ 'greet/SKILL.md': skillFile('greet'), 'skills/other/SKILL.md': skillFile('other') }),
@@ -77,7 +77,7 @@ describe('a skill that is there', () => {
     expect(failure.message).toContain('skills/other');
   });
 
-  it('is one, however often the repository has the same folder', async () => {
+  it('is found once, however often the repository has the same folder', async () => {
     const repository = workshop.repository('copies');
     const skill = { 'SKILL.md': skillFile('greet') };
     const files = Object.entries(skill).flatMap(([path, text]) =>
@@ -107,7 +107,7 @@ describe('a skill that is there', () => {
   });
 });
 
-describe('the state that is fetched', () => {
+describe('the fetched state', () => {
   beforeAll(() => {
     const repository = workshop.repository('refs');
     function of(text: string): string {
@@ -140,12 +140,10 @@ describe('the state that is fetched', () => {
   });
 });
 
-describe('what is transferred', () => {
-  it('is the skill, not the repository', async () => {
+describe('the transfer', () => {
+  it('carries the skill, and not the repository', async () => {
     const repository = workshop.repository('huge');
-    const noise = Object.fromEntries(
-      Array.from({ length: 40 }, (_, at) => [`assets/${String(at)}.bin`, randomBytes(100_000)]),
-    );
+    const noise = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`assets/${at}.bin`, randomBytes(100_000)]));
     repository.commit(repository.folderOf({ ...noise, 'greet/SKILL.md': skillFile('greet') }));
     const before = workshop.server.sent();
 
@@ -154,7 +152,7 @@ describe('what is transferred', () => {
     expect(workshop.server.sent() - before).toBeLessThan(100_000);
   });
 
-  it('may be everything where the server leaves nothing out', async () => {
+  it('may carry the repository where the server can leave nothing out', async () => {
     const repository = workshop.repository('unfiltered', ['allowFilter = false']);
     repository.commit(
       repository.folderOf({ 'x.bin': randomBytes(100_000), 'a/SKILL.md': skillFile('greet'), 'a/b': 'b' }),
@@ -166,7 +164,7 @@ describe('what is transferred', () => {
     expect(workshop.server.sent() - before).toBeGreaterThan(100_000);
   });
 
-  it('does not get mixed up when several are fetched at once', async () => {
+  it('is not mixed up with others at the same time', async () => {
     const names = ['plain', 'inside', 'greet', 'copies', 'huge'];
     const skills = await Promise.all(names.map((name) => workshop.fetch(name)));
 
@@ -175,7 +173,7 @@ describe('what is transferred', () => {
 });
 
 describe('a local folder', () => {
-  it('is fetched where that is allowed, as far as it is committed', async () => {
+  it('is fetched where local folders are allowed, as far as it is committed', async () => {
     const { folder } = workshop.repository('plain');
 
     const skill = await workshop.fetch('', { repoUrl: folder }, { allowLocal: true });

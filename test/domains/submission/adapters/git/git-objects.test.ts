@@ -10,8 +10,8 @@ function treeOf(...rows: [string, string | Buffer][]): Buffer {
   );
 }
 
-describe('a folder as git keeps it', () => {
-  it('is a list of what is in it', () => {
+describe('a tree object', () => {
+  it('lists the entries of its folder', () => {
     const entries = entriesOf(
       treeOf(['100755', 'run me'], ['40000', 'docs'], ['120000', 'link'], ['160000', 'module']),
     );

@@ -7,14 +7,14 @@ import type { Readable } from 'node:stream';
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface GitServer {
-  /** With a slash at its end. */
+  /** Ends with a slash. */
   url: string;
   port: number;
-  /** Paths that were asked for. */
+  /** The requested paths. */
   asked: string[];
-  /** Bytes of all answers. */
+  /** The bytes of all answers together. */
   sent(): number;
-  /** Instead of git's own answers, from now on. */
+  /** Answers all later requests instead of git. */
   answer(how: Answer | undefined): void;
   answerByGit: Answer;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function startGitServer(root: string, address = '127.0.0.1'): Promi
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${address}:${String(port)}/`,
+    url: `http://${address}:${port}/`,
     port,
     asked,
     sent: () => sent,
@@ -82,7 +82,7 @@ function answerByGit(root: string, request: IncomingMessage, response: ServerRes
   passOn(child.stdout, response);
 }
 
-/** What a CGI program writes: headers, an empty line, the body. */
+/** The output of a CGI program: headers, an empty line, the body. */
 function passOn(output: Readable, response: ServerResponse): void {
   let head = Buffer.alloc(0);
   function onHead(chunk: Buffer): void {

@@ -11,7 +11,7 @@ let count = 0;
 /** A repository with the skill `greet` in it, whose folder holds these rows besides. */
 function withRows(rows: (repository: HandMade) => readonly Row[]): string {
   count += 1;
-  const name = `hostile-${String(count)}`;
+  const name = `hostile-${count}`;
   const repository = workshop.repository(name);
   commitGreet(repository, rows(repository));
   return name;
@@ -102,7 +102,7 @@ describe("a skill's folder is refused, with the reason and the remedy,", () => {
     ],
     [
       'for files of 600 KB together',
-      (made) => [1, 2, 3].map((n) => ({ ...EMPTY_ROW, name: `f${String(n)}`, id: made.blob(randomBytes(200_000)) })),
+      (made) => [1, 2, 3].map((n) => ({ ...EMPTY_ROW, name: `f${n}`, id: made.blob(randomBytes(200_000)) })),
       /may hold 500 KB and has 587 KB/,
     ],
   ])('%s', async (_, rows, reason) => {
@@ -142,7 +142,7 @@ describe("a skill's folder is refused, with the reason and the remedy,", () => {
   });
 });
 
-describe('what lies beside the skill', () => {
+describe('content beside the skill', () => {
   it('does no harm: links, submodules, odd names, hooks, 10,000 files and folders without end', async () => {
     const repository = workshop.repository('beside');
     const x = repository.blob('x');
@@ -183,7 +183,7 @@ describe('what lies beside the skill', () => {
 });
 
 describe('an archive made to be blown up', () => {
-  it('is a file like any other: nobody opens it', async () => {
+  it('is a file like any other, and is not opened', async () => {
     const bomb = deflateRawSync(Buffer.alloc(50_000_000));
     const name = withRows((made) => [{ ...EMPTY_ROW, name: 'bomb.zip', id: made.blob(bomb) }]);
 
@@ -224,7 +224,7 @@ describe('a repository is refused', () => {
     expect((await workshop.refused('none', { skillPath: 'README.md' })).message).toContain('not in the repository');
   });
 
-  it('without that skill, naming those it has', async () => {
+  it('without that skill, with the names of its skills', async () => {
     const repository = workshop.repository('others');
     const names = Array.from({ length: 12 }, (_, n) => `skill-${String(n).padStart(2, '0')}`);
     repository.commit(
@@ -253,7 +253,7 @@ describe('a repository is refused', () => {
   it('with more skills than are looked into, unless a folder has the name', async () => {
     const repository = workshop.repository('market');
     const skill = skillFile('x');
-    const files = Array.from({ length: 250 }, (_, n) => [`s${String(n)}/SKILL.md`, `${skill}${String(n)}`]);
+    const files = Array.from({ length: 250 }, (_, n) => [`s${n}/SKILL.md`, `${skill}${n}`]);
     repository.commit(repository.folderOf(Object.fromEntries(files) as Record<string, string>));
 
     expect(await workshop.refused('market')).toMatchObject({ field: 'skillPath', isRetryable: false });

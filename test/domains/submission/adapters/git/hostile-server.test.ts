@@ -47,7 +47,7 @@ describe('a server that takes its time', () => {
   it('is given up when it hangs within the pack', async () => {
     const requests = answerFetchWith('000dpackfile\n');
 
-    // Two answers of git's own server come before the one that hangs.
+    // Two answers of git's own server come before the answer that hangs.
     const failure = await workshop.refused('good', {}, { timeoutMs: 5_000 });
 
     expect(failure).toMatchObject(OUTAGE);
@@ -55,7 +55,7 @@ describe('a server that takes its time', () => {
     expect(requests()).toBe(3);
   });
 
-  it('is not waited for once git has given up on it', async () => {
+  it('is left once git has given up on it', async () => {
     const requests = answerFetchWith('0008NAK\n');
 
     const failure = await workshop.refused('good', {}, { timeoutMs: 25_000 });
@@ -65,7 +65,7 @@ describe('a server that takes its time', () => {
     expect(requests()).toBe(3);
   });
 
-  it('is left at once when nobody wants the skill any more', async () => {
+  it('is left at once when the caller stops', async () => {
     workshop.server.answer(() => undefined);
     const controller = new AbortController();
     const source = createGitSkillSource({
@@ -85,7 +85,7 @@ describe('a server that takes its time', () => {
   });
 });
 
-/** git's own answers to the first two questions; to the third, for the pack, these words and then nothing more. */
+/** Gives git's own answers to the first two requests. The third request, for the pack, gets these words and then nothing. */
 function answerFetchWith(words: string): () => number {
   let requests = 0;
   workshop.server.answer((request, response) => {
@@ -107,7 +107,7 @@ describe('a redirect is not followed', () => {
   it.each([
     [
       'to an address of this machine',
-      (port: number) => `http://127.0.0.1:${String(port)}/acme/good.git/info/refs?service=git-upload-pack`,
+      (port: number) => `http://127.0.0.1:${port}/acme/good.git/info/refs?service=git-upload-pack`,
     ],
     ['to a private address', () => 'http://169.254.169.254/latest/meta-data'],
     ['to a file', () => 'file:///etc/passwd'],
@@ -157,15 +157,15 @@ describe("a server's status", () => {
   });
 });
 
-describe('a server that is none', () => {
-  it('or is away, is worth another try', async () => {
+describe('an address without a git server', () => {
+  it('where nothing listens, is worth another try', async () => {
     const gone = await startGitServer('/nonexistent');
     await gone.close();
 
     expect(await workshop.refused('', { repoUrl: `${gone.url}acme/good` })).toMatchObject(OUTAGE);
   });
 
-  it('but breaks off every connection, is worth another try', async () => {
+  it('where every connection breaks off, is worth another try', async () => {
     workshop.server.answer((_, response) => response.destroy());
 
     expect(await workshop.refused('good')).toMatchObject(OUTAGE);
@@ -174,13 +174,13 @@ describe('a server that is none', () => {
   it.each([
     ['a web page', 'text/html', '<html>'],
     ['a list of files', 'text/plain', `${'1'.repeat(40)}\trefs/heads/main\n`],
-  ])('but %s, is refused', async (_, type, body) => {
+  ])('where a server sends %s, is refused', async (_, type, body) => {
     workshop.server.answer((_request, response) => response.writeHead(200, { 'content-type': type }).end(body));
 
     expect(await workshop.refused('page')).toMatchObject(REFUSAL);
   });
 
-  it('and speaks to the reader, is quoted without what it hides', async () => {
+  it('where a server speaks to the reader, is quoted without hidden characters', async () => {
     workshop.server.answer((_, response) => {
       const line = 'ERR \u001b[2Jignore\u202e all\n';
       const length = (Buffer.byteLength(line) + 4).toString(16).padStart(4, '0');
@@ -202,7 +202,7 @@ describe('a server that sends without end', () => {
       'window = 0',
       'compression = 0',
     ]);
-    const blobs = Array.from({ length: 36 }, (_, n): [string, Buffer] => [`b${String(n)}`, randomBytes(1_000_000)]);
+    const blobs = Array.from({ length: 36 }, (_, n): [string, Buffer] => [`b${n}`, randomBytes(1_000_000)]);
     repository.commit(repository.folderOf({ ...Object.fromEntries(blobs), 'greet/SKILL.md': skillFile('greet') }));
 
     const failure = await workshop.refused('endless', {}, { timeoutMs: 100_000 });
@@ -226,7 +226,7 @@ describe('a server that sends without end', () => {
   });
 });
 
-/** The same again and again until nobody listens. */
+/** Sends the same bytes until the client hangs up. */
 function pour(chunk: Buffer, into: NodeJS.WritableStream, response: ServerResponse): void {
   into.write(chunk, () => {
     if (!response.closed) pour(chunk, into, response);

@@ -48,7 +48,7 @@ describe("this machine's own git settings", () => {
   });
 });
 
-/** Whether a git that does read the settings falls into the trap: only then does it prove anything. */
+/** Whether a git that reads the settings falls into the trap. Only then does the test prove anything. */
 async function isTrapSprung(mark: string, home: string): Promise<{ byHook: boolean; byHelper: boolean }> {
   const bare = join(home, 'bare');
   await run('git', ['init', '--quiet', '--bare', '--template=', bare]);
@@ -63,7 +63,7 @@ async function isTrapSprung(mark: string, home: string): Promise<{ byHook: boole
 }
 
 describe('a process that is killed while it fetches', () => {
-  it('takes its git with it, and its folder is cleared away by and by', async () => {
+  it('takes its git with it, and a later fetch removes its folder', async () => {
     workshop.server.answer(() => undefined);
     const child = fetchInChild('good');
     await until('git is at it', () => processesIn(workshop.scratch).length > 2);
@@ -82,7 +82,7 @@ describe('a process that is killed while it fetches', () => {
   });
 });
 
-/** Two programs go through every byte of it; only a hung run takes as long as this. */
+/** Two programs read every byte of the file. Only a hung run takes this long. */
 const GIGABYTE_MS = 300_000;
 
 describe('a file of a gigabyte', () => {
@@ -92,7 +92,7 @@ describe('a file of a gigabyte', () => {
   ])(
     '%s',
     async (_, allowFilter) => {
-      // The server compresses it anew, as lightly as it can.
+      // The server compresses the file anew, as lightly as it can.
       const settings = [`allowFilter = ${allowFilter}`, '[pack]', 'compression = 1'];
       const repository = workshop.repository(`huge-${allowFilter}`, settings);
       commitGreet(repository, [{ mode: '100644', name: 'zeros', id: hugeBlob(repository.folder, 2 ** 30) }]);
@@ -119,16 +119,16 @@ describe('a file of a gigabyte', () => {
   );
 });
 
-/** Resident bytes of each git that works for a fetch. */
+/** The resident bytes of each git process of a fetch. */
 function memoryOfGit(): number[] {
   return processesIn(workshop.scratch).map((pid) => {
-    // It may have ended since.
-    const status = existsSync(`/proc/${String(pid)}/status`) ? readFileSync(`/proc/${String(pid)}/status`, 'utf8') : '';
+    // The process may have ended since.
+    const status = existsSync(`/proc/${pid}/status`) ? readFileSync(`/proc/${pid}/status`, 'utf8') : '';
     return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1_024;
   });
 }
 
-describe('a name that leads somewhere', () => {
+describe('the name of a host', () => {
   const PUBLIC = '140.82.112.3';
 
   it.each([
@@ -145,7 +145,7 @@ describe('a name that leads somewhere', () => {
     expect(failure.message).toContain('not a public address');
   });
 
-  it('is worth another try if it leads nowhere today', async () => {
+  it('is worth another try if it has no address today', async () => {
     const repoUrl = 'https://github.com/acme/skills';
     for (const resolve of [async () => [], () => Promise.reject(new Error('SERVFAIL'))]) {
       expect(await workshop.refused('', { repoUrl }, { resolve })).toMatchObject({
@@ -156,8 +156,8 @@ describe('a name that leads somewhere', () => {
     }
   });
 
-  it('is looked up once, and git goes where that look-up led', async () => {
-    // The system would go to 127.0.0.1, where nobody listens on this port.
+  it('is looked up once, and git connects to the address that was found', async () => {
+    // The system resolves the name to 127.0.0.1, where nothing listens on this port.
     const elsewhere = await startGitServer(join(workshop.scratch, '..', 'served'), '127.0.0.2');
     onTestFinished(() => elsewhere.close());
     let asked = 0;
@@ -166,7 +166,7 @@ describe('a name that leads somewhere', () => {
       return asked === 1 ? ['127.0.0.2'] : ['127.0.0.1'];
     }
 
-    const repoUrl = `http://localhost:${String(elsewhere.port)}/acme/good.git`;
+    const repoUrl = `http://localhost:${elsewhere.port}/acme/good.git`;
     const skill = await workshop.fetch('', { repoUrl }, { hosts: ['localhost'], resolve });
 
     expect(skill.files).toHaveLength(1);

@@ -10,7 +10,7 @@ export interface Row {
   id: string;
 }
 
-/** A bare repository whose objects are written by hand: real git would refuse to make most of what is tried here. */
+/** A bare repository whose objects are written by hand, because git would refuse to write most of them. */
 export interface HandMade {
   folder: string;
   blob(content: string | Buffer): string;
@@ -33,7 +33,7 @@ export function handMadeRepository(folder: string, settings: readonly string[] =
   );
 
   function put(type: string, content: Buffer): string {
-    const whole = Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
+    const whole = Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]);
     const id = createHash('sha1').update(whole).digest('hex');
     write(join(folder, 'objects', id.slice(0, 2), id.slice(2)), deflateSync(whole, { level: 1 }));
     return id;
@@ -85,7 +85,7 @@ function write(file: string, content: string | Buffer): void {
   writeFileSync(file, content);
 }
 
-/** A SKILL.md that is in order. */
+/** A valid SKILL.md. */
 export function skillFile(name: string): string {
   return `---\nname: ${name}\ndescription: Shows how a skill is fetched.\n---\n\n# ${name}\n`;
 }
@@ -106,15 +106,16 @@ export function bombOf(made: HandMade): string {
   let id = made.folderOf({ x: 'x' });
   for (let level = 0; level < 9; level += 1) {
     const below = id;
-    id = made.tree(Array.from({ length: 10 }, (_, n) => ({ mode: '40000', name: `d${String(n)}`, id: below })));
+    id = made.tree(Array.from({ length: 10 }, (_, n) => ({ mode: '40000', name: `d${n}`, id: below })));
   }
   return id;
 }
 
-/** A blob of nothing but zeros, put together from one compressed piece: making it the usual way takes ten times as long. */
+/** A blob of nothing but zeros, put together from one compressed piece: making it the usual way takes ten times as
+ *  long. */
 export function hugeBlob(folder: string, bytes: number): string {
   const piece = Buffer.alloc(2 ** 20);
-  const head = Buffer.from(`blob ${String(bytes)}\0`);
+  const head = Buffer.from(`blob ${bytes}\0`);
   const hash = createHash('sha1').update(head);
   for (let done = 0; done < bytes; done += piece.length) hash.update(piece);
   const id = hash.digest('hex');
@@ -133,7 +134,8 @@ export function hugeBlob(folder: string, bytes: number): string {
   return id;
 }
 
-/** The checksum at a zlib stream's end: of the head, and of zeros, which only carry the first sum on into the second. */
+/** The checksum at a zlib stream's end: of the head, and of zeros, which only carry the first sum on into the
+ *  second. */
 function adlerOf(head: Buffer, zeros: number): Buffer {
   let [a, b] = [1, 0];
   for (const byte of head) {

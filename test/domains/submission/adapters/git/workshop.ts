@@ -15,7 +15,7 @@ import { type HandMade, handMadeRepository, skillFile } from './repository.js';
 /** A git server on this machine, repositories to serve, and a source to fetch them with. */
 export interface Workshop {
   server: GitServer;
-  /** Where the source puts what it fetches. */
+  /** The folder into which the source fetches. */
   scratch: string;
   repository(name: string, settings?: readonly string[]): HandMade;
   fetch(repository: string, given?: Partial<SkillAddress>, options?: Partial<GitSkillSourceOptions>): Promise<Skill>;
@@ -39,7 +39,8 @@ export interface Failure {
 /** Never aborted within a test. */
 const PATIENT = new AbortController().signal;
 
-/** For the tests of one file. Each starts with a server that behaves and a repository, `good`, and must leave nothing behind. */
+/** For the tests of one file. Each starts with a server that behaves and a repository, `good`, and must leave
+ *  nothing behind. */
 export async function openWorkshop(): Promise<Workshop> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'skill-source-')));
   const served = join(root, 'served');
@@ -82,7 +83,7 @@ export async function openWorkshop(): Promise<Workshop> {
     async refused(...given) {
       const error: unknown = await fetch(...given).then(
         (skill) => {
-          throw new Error(`fetched ${String(skill.files.length)} files, and should not have`);
+          throw new Error(`fetched ${skill.files.length} files, and should not have`);
         },
         (failure: unknown) => failure,
       );

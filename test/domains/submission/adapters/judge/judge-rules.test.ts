@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { createRulesJudge } from '../../../../../src/domains/submission/adapters/judge/judge-rules.js';
-import { CHECKS } from '../../../../../src/adapters/judge-rules-checks.js';
+import { CHECKS, createRulesJudge } from '../../../../../src/domains/submission/adapters/judge/judge-rules.js';
 import { ruleCaseOf } from '../../../../../src/domains/submission/adapters/judge/judge-rules-case.js';
 import { materialOf } from '../../../../../src/domains/submission/adapters/judge/judge-material.js';
 import { privilegesOf } from '../../../../../src/domains/submission/core/judgement/privilege.js';
 import { addressesOf } from '../../../../../src/domains/submission/core/judgement/reviewer-address.js';
-import type { Finding } from '../../../../../src/domains/submission/ports/skill-scanner.js';
+import type { ScanFinding } from '../../../../../src/domains/submission/ports/skill-scanner.js';
 import type { Skill } from '../../../../../src/domains/submission/ports/skill.js';
 import { fileOf, findingOf, GOOD_SKILL_MD, goodSkill, skillOf } from '../../ports/judge-cases.js';
 import { judgeContract, PATIENT } from '../../ports/judge-contract.js';
 
 judgeContract('the rules judge', async () => ({ judge: createRulesJudge(), close: async () => undefined }));
 
-function faultsOf(skill: Skill, findings: readonly Finding[] = []): string[] {
+function faultsOf(skill: Skill, findings: readonly ScanFinding[] = []): string[] {
   const material = materialOf(skill);
   const { files } = material;
   const given = { material, findings, privileges: privilegesOf(files), addresses: addressesOf(files) };
@@ -29,8 +28,8 @@ const DESCRIPTION = 'description: Use when the user asks for release notes or a 
 const SAFE = '\n## Security\nAsk the user before anything is run.\n';
 const script = fileOf('scripts/notes.py', 'print("notes")\n');
 
-/** What each check finds, and what looks much like it and is fine. */
-const CASES: Readonly<Record<string, { bad: Skill; good: Skill; findings?: Finding[] }>> = {
+/** For each rule a skill that breaks it, and a skill that looks much like it and keeps it. */
+const CASES: Readonly<Record<string, { bad: Skill; good: Skill; findings?: ScanFinding[] }>> = {
   'describes itself': { bad: withFront(NAME), good: withFront(`${NAME}\n${DESCRIPTION}`) },
   'says when to use it': {
     bad: withFront(`${NAME}\ndescription: Release notes, written well, change by change.`),
@@ -168,7 +167,7 @@ const CASES: Readonly<Record<string, { bad: Skill; good: Skill; findings?: Findi
 };
 
 describe('the rules', () => {
-  it('are all tried here', () => {
+  it('have a case here, each of them', () => {
     expect(Object.keys(CASES)).toEqual(CHECKS.map(({ name }) => name));
   });
 
@@ -177,11 +176,11 @@ describe('the rules', () => {
     expect(faultsOf(good)).not.toContain(name);
   });
 
-  it('find nothing in a skill that nobody could object to', () => {
+  it('find no fault in a good skill', () => {
     expect(faultsOf(goodSkill())).toEqual([]);
   });
 
-  it('give the same answer every time, under a name that is no model’s', async () => {
+  it('give the same answer every time, under a name that no model has', async () => {
     const skill = goodSkill({ adds: '`sudo x`', files: [script] });
     const judge = createRulesJudge();
 
@@ -192,13 +191,13 @@ describe('the rules', () => {
     expect(judge.version).toBe('rules-v1:f3');
   });
 
-  it('refuse what has neither form nor purpose', async () => {
+  it('refuse a skill that has neither form nor purpose', async () => {
     const { score } = await createRulesJudge().judge(skillOf(fileOf('SKILL.md', 'curl x | sudo sh')), [], PATIENT);
 
     expect(score).toBeLessThan(60);
   });
 
-  it('are done with hostile texts in time', async () => {
+  it('end in time on hostile texts', async () => {
     const words = [
       'give ',
       'note - : , ',
@@ -213,7 +212,7 @@ describe('the rules', () => {
       'without the ',
       'Dear reviewer,\n',
     ];
-    const files = words.map((word, at) => fileOf(`${String(at)}.md`, word.repeat(20_000 / word.length)));
+    const files = words.map((word, at) => fileOf(`${at}.md`, word.repeat(20_000 / word.length)));
 
     const { concerns } = await createRulesJudge().judge(goodSkill({ files }), [], PATIENT);
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readSkill } from '../../../../../src/domains/submission/adapters/scanner/read-skill.js';
-import { verdictOf } from '../../../../../src/domains/submission/core/verdict/scan-verdict.js';
+import { scanVerdictOf } from '../../../../../src/domains/submission/core/verdict/scan-verdict.js';
 import type { SkillFile } from '../../../../../src/domains/submission/ports/skill.js';
 import { fileOf, FRONT_MATTER, skillOf } from './skill-files.js';
 
@@ -67,7 +67,7 @@ describe('the structure of a skill', () => {
     const { hits } = readSkill(files);
 
     expect(hits.map(({ rule }) => rule.id)).toContain(`structure.${id}`);
-    expect(verdictOf(hits.map(({ rule }) => rule))).toBe('fail');
+    expect(scanVerdictOf(hits.map(({ rule }) => rule))).toBe('fail');
   });
 
   it.each<[string, SkillFile[], string[]]>([
@@ -80,10 +80,10 @@ describe('the structure of a skill', () => {
     ['a few aliases', withHeader('---\nname: x\na: &a [b]\nc: *a\ndescription: long enough to pass\n---'), []],
   ])('stays valid with %s', (_, files, ids) => {
     expect(idsOf(files)).toEqual(ids);
-    expect(verdictOf(readSkill(files).hits.map(({ rule }) => rule))).toBe('pass');
+    expect(scanVerdictOf(readSkill(files).hits.map(({ rule }) => rule))).toBe('pass');
   });
 
-  it('is told with the line of SKILL.md where its YAML breaks, and what the reader said', () => {
+  it('is reported with the line of SKILL.md on which its YAML breaks, and the message of the YAML reader', () => {
     const { hits } = readSkill(withHeader('---\nname: x\ndescription: Use when: asked to\n---'));
 
     expect(hits).toMatchObject([
@@ -91,7 +91,7 @@ describe('the structure of a skill', () => {
     ]);
   });
 
-  it('gives no text of what can’t be read to be scanned', () => {
+  it('hands no text of a file that can’t be read to the engines', () => {
     const { texts } = readSkill(withFile('notes.md', Buffer.from([0xff])));
 
     expect(texts.map(({ path }) => path)).toEqual(['SKILL.md']);

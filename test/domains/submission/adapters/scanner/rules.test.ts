@@ -13,7 +13,7 @@ async function isFound(rule: Rule, example: string): Promise<boolean> {
 
 const rows = RULES.map((rule) => [rule.id, rule] as const);
 
-describe('every rule finds what it says and leaves alone what it says', () => {
+describe('every rule finds its matching examples and ignores the others', () => {
   it.each(rows)('%s', async (_, rule) => {
     const missed = await filterAsync(rule.matches, async (example) => !(await isFound(rule, example)));
     const wrong = await filterAsync(rule.ignores, (example) => isFound(rule, example));
@@ -36,7 +36,7 @@ describe('the rule pack', () => {
     expect(chained.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  it('tells of each rule what it stands for and what to do', () => {
+  it('has a description and a remedy for each rule', () => {
     const silent = [...RULES, ...Object.values(STRUCTURE)].filter(
       (rule) => !rule.description || !rule.remedy || !rule.name,
     );

@@ -1,7 +1,7 @@
 import { createSkillScanner } from '../../../../../src/domains/submission/adapters/scanner/skill-scanner.js';
 import { skillOf } from './skill-files.js';
 
-/** Scans once, tells the process that scanned, and has nothing more to do. */
+/** Scans once, prints the pid of the scanning process, and has nothing more to do. */
 const scanner = createSkillScanner();
 await scanner.scan(skillOf('# Sample'), new AbortController().signal);
 process.stdout.write(String(scanner.childPid()));

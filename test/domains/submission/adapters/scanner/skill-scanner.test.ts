@@ -13,7 +13,7 @@ import { isRetryable } from '../../../../../src/core/errors.js';
 import { until } from '../../../../support/until.js';
 import { fileOf, skillOf } from './skill-files.js';
 
-// A process or two is started in each test, which takes seconds on a loaded machine.
+// Each test starts a process or two, which takes seconds on a loaded machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 const open: ClosableSkillScanner[] = [];
@@ -31,10 +31,10 @@ afterEach(() => {
 const never = new AbortController().signal;
 const harmless = skillOf('# Sample');
 
-/** Nearly every position begins a match of many patterns, and none ends: seconds of work for a regex engine. */
+/** Nearly every position begins a match of many patterns, and no match ends, which costs a regex engine seconds. */
 const slow = [1, 2, 3, 4].map((number) => fileOf(`${String(number)}.md`, 'never run curl x | bash. '.repeat(3_900)));
 
-/** With a warm process and nobody before it, a scan is handed over before the loop comes round. */
+/** With a warm process and no scan ahead, a scan is handed to the process before the next turn of the event loop. */
 async function begun(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
@@ -107,13 +107,13 @@ describe('a scanner in a process of its own', () => {
       .scan([fileOf('a.md', 'x'.repeat(2 * warmBytes))], never)
       .catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'scan_failed', message: expect.stringContaining('MB of memory') as string });
-    // Of this content, and worth another try all the same: the machine may have been short of it.
+    // The content is to blame, but another try can help, because the machine may have been short of memory.
     expect(classifyError(error)).toBe('BAD_INPUT');
     expect(isRetryable(error)).toBe(true);
   });
 
   it('blames no skill for memory that it takes before it has read one', async () => {
-    // Less than any Node process takes: the bound is passed for certain.
+    // Less than any Node process takes, so the bound is certainly exceeded.
     const scanner = scannerOf({ maxBytes: 16 * 1_024 ** 2 });
 
     const error: unknown = await scanner.scan(harmless, never).catch((reason: unknown) => reason);
@@ -147,7 +147,7 @@ describe('a scanner in a process of its own', () => {
     expect(scanner.childPid()).toBe(pid);
   });
 
-  it('lets go at once of whoever is called off while he waits, and tells the others', async () => {
+  it('drops a waiting scan at once when it is called off, and tells the scans behind it', async () => {
     const scanner = scannerOf({ timeoutMs: 60_000 });
     await warm(scanner);
     const [first, second] = [new AbortController(), new AbortController()];
@@ -160,7 +160,7 @@ describe('a scanner in a process of its own', () => {
     const reason = new Error('called off');
     second.abort(reason);
 
-    // The scan before it is still at work, for seconds.
+    // The scan ahead is still running, for seconds.
     expect(await leaving).toBe(reason);
     expect(heard).toEqual([2, 1]);
     first.abort(reason);

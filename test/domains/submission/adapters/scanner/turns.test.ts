@@ -3,7 +3,7 @@ import { createTurns, type Turns } from '../../../../../src/domains/submission/a
 
 const never = new AbortController().signal;
 
-/** Somebody who asks for a turn, and what is heard of it. */
+/** A caller that asks for a turn, and the numbers that it was told. */
 function asks(turns: Turns, signal = never) {
   const heard: number[] = [];
   const turn = turns.take(signal, (ahead) => heard.push(ahead));
@@ -11,7 +11,7 @@ function asks(turns: Turns, signal = never) {
 }
 
 describe('turns', () => {
-  it('are given at once when nobody has one, and again when it was given back', async () => {
+  it('are given at once when no caller has one, and again after it was given back', async () => {
     const turns = createTurns();
     const first = asks(turns);
     (await first.turn)();
@@ -37,7 +37,7 @@ describe('turns', () => {
     expect(third.heard).toEqual([2, 1, 0]);
   });
 
-  it('pass over whoever has left, and tell those behind', async () => {
+  it('skip a caller that has left, and tell the callers behind it', async () => {
     const turns = createTurns();
     const control = new AbortController();
     const [first, leaving, last] = [asks(turns), asks(turns, control.signal), asks(turns)];
@@ -52,7 +52,7 @@ describe('turns', () => {
     expect(last.heard).toEqual([2, 1, 0]);
   });
 
-  it('are not given to whoever was called off before, and stay with whoever is called off during theirs', async () => {
+  it('are not given to a caller that was called off before, and stay with one that is called off during its turn', async () => {
     const turns = createTurns();
     await expect(turns.take(AbortSignal.abort(new Error('too late')), () => undefined)).rejects.toThrow('too late');
 

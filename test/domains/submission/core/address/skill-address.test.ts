@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type AddressRules,
-  checkedAddress,
+  checkAddress,
   type GivenAddress,
   isVendor,
 } from '../../../../../src/domains/submission/core/address/skill-address.js';
@@ -15,7 +15,7 @@ const HERE: AddressRules = {
 };
 
 function checked(given: Partial<GivenAddress>, rules = RULES) {
-  return checkedAddress({ repoUrl: 'https://github.com/acme/skills', skillName: 'greet', ...given }, rules);
+  return checkAddress({ repoUrl: 'https://github.com/acme/skills', skillName: 'greet', ...given }, rules);
 }
 
 /** The fields that an address is refused for. */

@@ -12,7 +12,7 @@ import {
   pointsOf,
   RUBRIC,
   scoreOf,
-  verdictOf,
+  judgeVerdictOf,
 } from '../../../../../src/domains/submission/core/judgement/judgement.js';
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info'] as const;
@@ -42,7 +42,7 @@ describe('a score', () => {
     expect(scored(marksOf(10, { leastPrivilege: 9 }))).toBe(98);
   });
 
-  it('takes a mark outside the scale for the nearest on it, and what is no number for nothing', () => {
+  it('counts a mark outside the scale as the nearest mark on it, and NaN as 0', () => {
     expect(scored(marksOf(10, { leastPrivilege: 1_000 }))).toBe(100);
     expect(scored(marksOf(10, { leastPrivilege: -1_000 }))).toBe(85);
     expect(scored(marksOf(10, { leastPrivilege: Number.NaN }))).toBe(85);
@@ -70,14 +70,14 @@ describe('a score', () => {
     );
   });
 
-  it('is limited by the worst finding, and says by which', () => {
+  it('is limited by the worst finding, which it names', () => {
     const flaws = [...SEVERITIES].reverse().map((severity) => ({ severity, name: `A ${severity} one` }));
 
     expect(limitOfFlaws(flaws)).toEqual([{ to: 0, because: 'The scan found, as critical: A critical one.' }]);
     expect(limitOfFlaws([])).toEqual([]);
   });
 
-  it('leaves to a person what the judge did not see or made up', () => {
+  it('leaves a skill to a person if the judge did not see a file or made up a quote', () => {
     expect(limitOfUnseen(['a', 'b', 'c', 'd', 'e'])).toEqual([
       { to: 79, because: 'The judge did not see all of a, b, c and 2 more.' },
     ]);
@@ -87,11 +87,11 @@ describe('a score', () => {
     expect([...limitOfUnseen([]), ...limitOfInvented(0), ...limitOfAddresses([])]).toEqual([]);
   });
 
-  it('names a file by no more than a person can read', () => {
+  it('cuts the path of a file that the judge did not see', () => {
     expect(limitOfUnseen([`\u202e${'x'.repeat(500)}`])[0]?.because).toMatch(/of \\u\{202e\}x{99}\.$/);
   });
 
-  it('refuses who dictates the verdict, and leaves to a person who merely speaks to the reviewer', () => {
+  it('rejects a skill that dictates the verdict, and leaves one that speaks to its reviewer to a person', () => {
     expect(limitOfAddresses([{ isDemand: false }])[0]?.to).toBe(79);
     expect(limitOfAddresses([{ isDemand: false }, { isDemand: true }])[0]?.to).toBe(59);
   });
@@ -107,7 +107,7 @@ describe('a verdict', () => {
     [0, 'reject'],
     [Number.NaN, 'reject'],
   ] as const)('of %d is %s', (score, verdict) => {
-    expect(verdictOf({ score, privileges: [] })).toBe(verdict);
+    expect(judgeVerdictOf({ score, privileges: [] })).toBe(verdict);
   });
 
   it.each([
@@ -116,6 +116,6 @@ describe('a verdict', () => {
     [60, 'review'],
     [59, 'reject'],
   ] as const)('of %d with a privilege is %s', (score, verdict) => {
-    expect(verdictOf({ score, privileges: ['elevation'] })).toBe(verdict);
+    expect(judgeVerdictOf({ score, privileges: ['elevation'] })).toBe(verdict);
   });
 });

@@ -6,10 +6,10 @@ import {
   readFrontMatter,
 } from '../../../../../src/domains/submission/core/text/front-matter.js';
 
-/** Neither `.` nor `$` matches it, so that a careless pattern tries every way to get past it. */
+/** Neither `.` nor `$` matches this character, so a careless pattern tries every way to get past it. */
 const LINE_SEPARATOR = '\u2028';
 
-/** A test that blocks is not stopped by its time limit; this is. */
+/** Vitest's time limit does not stop a test that blocks. The time limit of a new context does. */
 function withinSeconds<T>(read: () => T): T {
   return runInNewContext('read()', { read }, { timeout: 2_000 }) as T;
 }
@@ -18,7 +18,7 @@ function page(...lines: string[]): string {
   return ['---', ...lines, '---', '', 'The body.', ''].join('\n');
 }
 
-describe('the text of a key', () => {
+describe('the text of a front matter key', () => {
   it.each<[string, string[], string]>([
     ['plain', ['description: Tidies up. # really'], 'Tidies up.'],
     ['quoted twice', ['description: "Says \\"hi\\": \\u263a"'], 'Says "hi": \u263a'],
@@ -44,7 +44,7 @@ describe('the text of a key', () => {
     expect(bodyOf(text).trim()).toBe('The body.');
   });
 
-  it('of many quotes, made to be slow, is read at once', () => {
+  it('is read at once even if its many quotes are made to be slow', () => {
     const text = `---\nname:\n"${'"#'.repeat(50_000)}${LINE_SEPARATOR}x\n---\n`;
     expect(withinSeconds(() => frontMatterText(text, 'name'))).not.toBe('');
   });
@@ -86,7 +86,7 @@ describe('front matter', () => {
     }
   });
 
-  it('is data, also where it names what objects have', () => {
+  it('is data even where its keys are the names of object members', () => {
     const read = readFrontMatter(page('__proto__: {polluted: true}', 'name: x'));
     expect(read).toMatchObject({ is: 'read', data: { name: 'x' } });
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();

@@ -32,17 +32,17 @@ describe('plain text', () => {
     expect(visibleOf(text)).toBe(visible);
   });
 
-  it('ends a line wherever any program would', () => {
+  it('ends a line at every sequence that some program takes for a line end', () => {
     expect(linesOf('a\nb\r\nc\rd\ve\ff\u0085g\u2028h\u2029i')).toEqual([...'abcdefghi']);
   });
 
-  it('is shown in part, cut between characters', () => {
+  it('is cut between characters where only a part is shown', () => {
     const { text } = placeOf('a', 0, `  ${'🚨'.repeat(300)}`);
 
     expect(text).toBe('🚨'.repeat(200));
   });
 
-  it('says where it was found', () => {
+  it('is given with its file and line', () => {
     const file = { path: 'a.md', text: 'one\n  two\ntwo', isExecutable: false };
 
     expect(firstPlace(file, (line) => line.includes('two'))).toEqual({ file: 'a.md', line: 2, text: 'two' });

@@ -17,7 +17,7 @@ function file(path: string, text: string, isExecutable = false): File {
   return { path, bytes: Buffer.from(text), isExecutable };
 }
 
-/** Few letters, zero bytes and line ends among them, so that sets that are nearly the same come up. */
+/** Few different letters, with zero bytes and line ends, so that nearly equal sets are generated. */
 function files(): fc.Arbitrary<File[]> {
   const path = fc.string({ unit: fc.constantFrom('a', 'b', '/', '\0', 'ä', '\ud83d\ude00'), maxLength: 3 });
   const bytes = fc
@@ -27,7 +27,7 @@ function files(): fc.Arbitrary<File[]> {
   return fc.uniqueArray(one, { selector: (each) => each.path, maxLength: 4 });
 }
 
-/** What is meant to count, in a form that can't be ambiguous. */
+/** The facts that should make contents different, in a form that can't be ambiguous. */
 function meaningOf(all: readonly File[]): string {
   const rows = all.map(({ path, bytes, isExecutable }) => {
     const text = Buffer.from(bytes).toString('latin1');
@@ -36,8 +36,8 @@ function meaningOf(all: readonly File[]): string {
   return rows.toSorted().join();
 }
 
-describe('what a content hash is taken over', () => {
-  it('is the same for the same content and differs for any other', () => {
+describe('the bytes of a content hash', () => {
+  it('are the same for the same content and differ for any other', () => {
     fc.assert(
       fc.property(files(), files(), (one, other) => {
         expect(bytesOf(one) === bytesOf(other)).toBe(meaningOf(one) === meaningOf(other));
@@ -46,7 +46,7 @@ describe('what a content hash is taken over', () => {
     );
   });
 
-  it('differs after the smallest change', () => {
+  it('differ after the smallest change', () => {
     fc.assert(
       fc.property(files(), fc.nat(), fc.constantFrom('drop', 'flip', 'rename', 'grow'), (all, pick, how) => {
         fc.pre(all.length > 0);
@@ -59,7 +59,7 @@ describe('what a content hash is taken over', () => {
     );
   });
 
-  it('does not depend on the order of the files', () => {
+  it('do not depend on the order of the files', () => {
     fc.assert(
       fc.property(files(), (all) => {
         expect(bytesOf(all.toReversed())).toBe(bytesOf(all));
@@ -67,18 +67,18 @@ describe('what a content hash is taken over', () => {
     );
   });
 
-  it('unifies line ends of text, and of nothing else', () => {
+  it('have unified line ends in text files, and only there', () => {
     expect(bytesOf([file('a', 'x\r\ny\r\n')])).toBe(bytesOf([file('a', 'x\ny\n')]));
     expect(bytesOf([file('a', 'x\ry')])).not.toBe(bytesOf([file('a', 'x\ny')]));
     expect(bytesOf([file('a', '\0\r\n')])).not.toBe(bytesOf([file('a', '\0\n')]));
   });
 
-  it('does not let a name run into a content', () => {
+  it('keep a name apart from the content that follows', () => {
     expect(bytesOf([file('ab', 'c')])).not.toBe(bytesOf([file('a', 'bc')]));
     expect(bytesOf([file('a', 'b'), file('c', 'd')])).not.toBe(bytesOf([file('a', 'bcd')]));
   });
 
-  it('stays what it is: hashes are stored', () => {
+  it('never change for a given content, because hashes are stored', () => {
     const hash = createHash('sha256');
     for (const part of contentParts([file('SKILL.md', 'a\r\n'), file('run.sh', 'b', true)])) hash.update(part);
 

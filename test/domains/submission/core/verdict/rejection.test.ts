@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Ended, whyEnded } from '../../../../../src/domains/submission/core/verdict/rejection.js';
+import { type Ended, rejectionOf } from '../../../../../src/domains/submission/core/verdict/rejection.js';
 import { CRITERIA } from '../../../../../src/domains/submission/core/judgement/judgement.js';
 import { edgesOf, isEnd, rowOf } from '../../../../../src/core/machine.js';
 import { ERROR_CLASSES } from '../../../../../src/core/error-class.js';
@@ -26,7 +26,7 @@ function failed(stage: string, given: Partial<NonNullable<Ended['error']>> = {})
 describe('a rejected submission is told why, where and what to do', () => {
   it('by the scan: each finding that stood in the way, with file and line', () => {
     const hint = { ...FINDING, severity: 'medium', name: 'A hint' };
-    const { summary, reasons, more } = whyEnded(ended('tier1-fail', { findings: [hint, FINDING] }));
+    const { summary, reasons, more } = rejectionOf(ended('tier1-fail', { findings: [hint, FINDING] }));
     expect(summary).toBe('The scan found 1 thing that no published skill may hold.');
     expect(more).toBe(0);
     expect(reasons).toEqual([
@@ -40,14 +40,14 @@ describe('a rejected submission is told why, where and what to do', () => {
     ]);
   });
 
-  it('by the scan of its format: with what is wrong in it, which of other findings is not repeated', () => {
+  it('by the scan of its format: with the fault in it, while the matches of other findings are not repeated', () => {
     const yaml = {
       name: 'Front matter is not valid YAML',
       severity: 'medium',
       category: 'structure',
       file: 'SKILL.md',
     };
-    const told = whyEnded(
+    const told = rejectionOf(
       ended('tier1-fail', {
         findings: [
           { ...yaml, line: 3, match: 'Map keys must be unique (column 1)', remedy: 'Mend the YAML.' },
@@ -63,9 +63,9 @@ describe('a rejected submission is told why, where and what to do', () => {
     ]);
   });
 
-  it('by the scan, with more findings than anybody reads: the first, and how many more', () => {
+  it('by the scan, with too many findings: the first of them, and the number of the others', () => {
     const findings = Array.from({ length: 120 }, (_, line) => ({ ...FINDING, line: line + 1 }));
-    const { summary, reasons, more } = whyEnded(ended('tier1-fail', { findings }));
+    const { summary, reasons, more } = rejectionOf(ended('tier1-fail', { findings }));
     expect([reasons.length, more]).toEqual([50, 70]);
     expect(summary).toContain('120 things');
   });
@@ -75,14 +75,14 @@ describe('a rejected submission is told why, where and what to do', () => {
     ['UNKNOWN', 'Every try failed on our side.'],
   ] as const)('by a scan that never ended (%s)', (errorClass, why) => {
     const error = failed('scanTier1', { class: errorClass });
-    expect(whyEnded(ended('tier1-timeout', { error })).reasons).toMatchObject([{ why }]);
+    expect(rejectionOf(ended('tier1-timeout', { error })).reasons).toMatchObject([{ why }]);
   });
 
-  it('by an address that is wrong: the field, what is wrong with it, what would be right', () => {
+  it('by an address that is wrong: the field, its fault and its remedy', () => {
     const message =
       'repoUrl names a repository that is private or does not exist; make it public or correct the address';
     const error = failed('fetch', { class: 'BAD_INPUT', message });
-    expect(whyEnded(ended('fetch-failed', { error })).reasons).toEqual([
+    expect(rejectionOf(ended('fetch-failed', { error })).reasons).toEqual([
       {
         why: 'repoUrl names a repository that is private or does not exist',
         file: null,
@@ -99,7 +99,7 @@ describe('a rejected submission is told why, where and what to do', () => {
     ['STORAGE_ERROR', 'failed on our side'],
   ] as const)('by a fetch that failed (%s), without what was meant for us', (errorClass, words) => {
     for (const stage of ['fetch', 'fetchVendor']) {
-      const told = whyEnded(ended('fetch-failed', { error: failed(stage, { class: errorClass }) }));
+      const told = rejectionOf(ended('fetch-failed', { error: failed(stage, { class: errorClass }) }));
       expect(told.reasons[0]?.why).toContain(words);
       expect(JSON.stringify(told)).not.toContain('10.1.2.3');
     }
@@ -108,7 +108,7 @@ describe('a rejected submission is told why, where and what to do', () => {
   it.each(['github.com could not be resolved', 'github.com has no address'])(
     'by a host that is not found (%s): that it was not the owner’s fault, and that a later try may do',
     (message) => {
-      const { reasons, nextAction } = whyEnded(ended('fetch-failed', { error: failed('fetch', { message }) }));
+      const { reasons, nextAction } = rejectionOf(ended('fetch-failed', { error: failed('fetch', { message }) }));
       expect(reasons[0]?.why).toMatch(/^github\.com could not be found by its name from here.* not yours\.$/);
       expect(reasons[0]?.remedy).toMatch(/nothing to put right: submit the skill again later/);
       expect(nextAction).toBe(reasons[0]?.remedy);
@@ -116,7 +116,7 @@ describe('a rejected submission is told why, where and what to do', () => {
   );
 
   it('by the judge: score, limits and concerns, quoted with file and line, each with its own remedy', () => {
-    const told = whyEnded(
+    const told = rejectionOf(
       ended('tier2-fail', {
         judgement: {
           score: 41,
@@ -139,12 +139,12 @@ describe('a rejected submission is told why, where and what to do', () => {
   });
 
   it.each(['admin-reject', 'review-reject'])('by a person (%s): in that person’s words', (trigger) => {
-    const { reasons } = whyEnded(ended(trigger, { said: 'It deletes\nthe home folder.' }));
+    const { reasons } = rejectionOf(ended(trigger, { said: 'It deletes\nthe home folder.' }));
     expect(reasons).toMatchObject([{ why: 'It deletes the home folder.' }]);
   });
 
   it('by recovery: which stage, and that the skill is not to blame', () => {
-    const { reasons, nextAction } = whyEnded(ended('stuck-exhausted', { error: failed('publish') }));
+    const { reasons, nextAction } = rejectionOf(ended('stuck-exhausted', { error: failed('publish') }));
     expect(reasons[0]?.why).toBe(
       'Publishing it did not come to an end, however often it was begun again (last error: NETWORK_ERROR).',
     );
@@ -152,10 +152,12 @@ describe('a rejected submission is told why, where and what to do', () => {
   });
 
   it('as poison, and as cancelled', () => {
-    const poison = whyEnded(ended('poison', { error: failed('scanTier1', { class: 'UNKNOWN' }) }));
+    const poison = rejectionOf(ended('poison', { error: failed('scanTier1', { class: 'UNKNOWN' }) }));
     expect(poison.reasons[0]?.why).toMatch(/^Scanning it ended three workers/);
-    expect(whyEnded(ended('cancelled', { said: 'submitted by mistake' })).reasons[0]?.why).toBe('submitted by mistake');
-    expect(whyEnded(ended('cancelled')).reasons[0]?.why).toBe('No reason was given.');
+    expect(rejectionOf(ended('cancelled', { said: 'submitted by mistake' })).reasons[0]?.why).toBe(
+      'submitted by mistake',
+    );
+    expect(rejectionOf(ended('cancelled')).reasons[0]?.why).toBe('No reason was given.');
   });
 
   it('knows every trigger by which the table rejects', () => {
@@ -165,12 +167,12 @@ describe('a rejected submission is told why, where and what to do', () => {
     });
     const triggers = new Set([...failing.map(({ trigger }) => trigger), 'poison']);
     expect(triggers.size).toBeGreaterThanOrEqual(9);
-    for (const trigger of triggers) expect(whyEnded(ended(trigger)).summary).not.toContain(`(${trigger})`);
-    expect(whyEnded(ended('new-trigger')).summary).toContain('(new-trigger)');
+    for (const trigger of triggers) expect(rejectionOf(ended(trigger)).summary).not.toContain(`(${trigger})`);
+    expect(rejectionOf(ended('new-trigger')).summary).toContain('(new-trigger)');
   });
 });
 
-describe('whatever it is told of', () => {
+describe('a rejection, whatever texts it repeats', () => {
   const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.constant('\u202e\r\nBcc: a@b.c\u0007'));
   const anything = fc.record({
     trigger: fc.constantFrom('tier1-fail', 'tier2-fail', 'fetch-failed', 'review-reject', 'cancelled', 'other'),
@@ -202,7 +204,7 @@ describe('whatever it is told of', () => {
   it('gives a reason and a remedy, bounded, on one line each, with nothing hidden', () => {
     fc.assert(
       fc.property(anything, (given) => {
-        const { reasons, summary, nextAction } = whyEnded(given);
+        const { reasons, summary, nextAction } = rejectionOf(given);
         expect(reasons.length).toBeGreaterThan(0);
         expect(reasons.length).toBeLessThanOrEqual(50);
         for (const { why, remedy } of reasons) expect([why, remedy]).not.toContain('');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictOf } from '../../../../../src/domains/submission/core/verdict/scan-verdict.js';
+import { scanVerdictOf } from '../../../../../src/domains/submission/core/verdict/scan-verdict.js';
 
 describe('the verdict of a scan', () => {
   it.each([
@@ -13,7 +13,7 @@ describe('the verdict of a scan', () => {
     ['low', 'structure', 'pass'],
   ])('a finding that is %s, of %s: %s', (severity, category, verdict) => {
     expect(
-      verdictOf([
+      scanVerdictOf([
         { severity: 'info', category: 'execution' },
         { severity, category },
       ]),
@@ -21,6 +21,6 @@ describe('the verdict of a scan', () => {
   });
 
   it('passes what has no findings', () => {
-    expect(verdictOf([])).toBe('pass');
+    expect(scanVerdictOf([])).toBe('pass');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Standing, toldOf } from '../../../../../src/domains/submission/core/verdict/submission-status.js';
+import { type Standing, publicStatusOf } from '../../../../../src/domains/submission/core/verdict/submission-status.js';
 
 function published(name: string): Standing {
   const end = { trigger: 'publish-complete', said: null, error: null, findings: [], judgement: null };
@@ -8,11 +8,11 @@ function published(name: string): Standing {
 
 describe('what the owner of a published skill is told', () => {
   it.each(['greet', 'Greet'])('is its name and version: %s', (name) => {
-    expect(toldOf(published(name)).nextAction).toBe(`It is published as ${name} 1.0.0.`);
+    expect(publicStatusOf(published(name)).nextAction).toBe(`It is published as ${name} 1.0.0.`);
   });
 
-  it('is also why it has another name than was asked for', () => {
-    expect(toldOf(published('greet-acme')).nextAction).toBe(
+  it('says why the skill has another name than was submitted', () => {
+    expect(publicStatusOf(published('greet-acme')).nextAction).toBe(
       'It is published as greet-acme 1.0.0, because a skill of another repository has the name greet.',
     );
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { badgeOf, svgOf } from '../../../../../src/domains/submission/core/version/badge.js';
 
-/** The elements, in order, if it is made of whole tags with quoted attributes and escaped text, and of nothing else. */
+/** The elements in order, if the picture consists only of whole tags with quoted attributes and escaped text. */
 function elementsOf(svg: string): string[] {
   const text = `(?:[^<>&"'\\p{Cc}\\p{Cs}\\ufffe\\uffff]|&(?:amp|lt|gt|quot|#39);)*`;
   const tag = `<(/?\\w+)(?: [\\w-]+="${text}")*/?>`;
@@ -29,7 +29,7 @@ describe('a badge', () => {
     expect(svgOf(badgeOf(null))).toContain('>unknown</text>');
   });
 
-  it('stays a picture, with the same elements, whatever stands in it', () => {
+  it('stays a picture with the same elements, whatever its text is', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 200 }),
       fc.constantFrom('"><script>alert(1)</script>', ']]>&nbsp;<!--', "' onload='x", '\ud800\0\ufffe\u202e'),

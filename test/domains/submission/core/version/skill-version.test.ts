@@ -133,7 +133,7 @@ describe('the version of a skill', () => {
     expect(changed(now ?? {}, old).change).toBe(change);
   });
 
-  it('is told of files that are made to be slow, and says no more about them than anybody reads', () => {
+  it('is found for files that are made to be slow, with a bounded number of reasons', () => {
     const marks = { 'SKILL.md': `a${'\u0301\u0323'.repeat(100_000)}` };
     const version = () => changed({ ...marks, 'x.md': 'x' }, marks);
     const told = runInNewContext('version()', { version }, { timeout: 10_000 }) as ReturnType<typeof changed>;
@@ -164,9 +164,11 @@ describe('the version of a skill', () => {
     expect(changed({ ...BEFORE, ...files })).toEqual({ version: '1.4.3', change: 'patch', reasons: [] });
   });
 
-  it('is not made of one that is none', () => {
+  it('is not derived from a version of another form', () => {
     for (const version of ['', '1', '1.0', 'v1.0.0', '1.0.0-beta', '01.0.0', '1.0.0\n']) {
-      expect(() => nextVersion({ ...skillOf(BEFORE), version }, skillOf({}))).toThrow('is not a version of ours');
+      expect(() => nextVersion({ ...skillOf(BEFORE), version }, skillOf({}))).toThrow(
+        'is not a version of the form 1.2.3',
+      );
     }
   });
 });

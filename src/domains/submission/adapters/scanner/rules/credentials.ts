@@ -1,6 +1,6 @@
 import type { Rule } from '../rule.js';
 
-/** What reads a file: a command, a call, or an instruction in words. */
+/** Reading a file of credentials counts as a command, as a call, and as an instruction in words. */
 export const CREDENTIALS: readonly Rule[] = [
   {
     id: 'credentials.key-files',

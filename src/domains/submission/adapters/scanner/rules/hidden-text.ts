@@ -1,6 +1,6 @@
 import type { Rule } from '../rule.js';
 
-/** Patterns are of UTF-8's bytes: what is looked for has no shape of its own. */
+/** Patterns match the bytes of UTF-8, because the characters that they look for are invisible. */
 export const HIDDEN_TEXT: readonly Rule[] = [
   {
     id: 'hidden.tags',

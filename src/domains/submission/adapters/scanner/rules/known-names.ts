@@ -1,4 +1,5 @@
-/** Packages, tools and services that others like to be taken for. A name in this list is never a slip of another. */
+/** Packages, tools and services whose names attackers imitate. A name in this list is never taken for a misspelling of
+ *  another. */
 export const KNOWN_NAMES: readonly string[] = // PyPI
   (
     'requests request urllib3 numpy pandas scipy matplotlib seaborn scikit-learn sklearn tensorflow pytorch torch torchvision keras transformers ' +

@@ -12,7 +12,7 @@ import { REMOTE_EXECUTION } from './remote-execution.js';
 import { SECRETS } from './secrets.js';
 import { SUPPLY_CHAIN } from './supply-chain.js';
 
-/** All rules but those of structure, which are no patterns. */
+/** All rules but the structure rules, which have no patterns. */
 export const RULES: readonly Rule[] = [
   ...EXECUTION,
   ...REMOTE_EXECUTION,

@@ -2,7 +2,7 @@ import type { Rule } from '../rule.js';
 
 const REMEDY = 'Revoke it now: what was published is known. Then name an environment variable in its place.';
 
-/** Secretlint's recommended rules, and what they miss. */
+/** Secretlint's recommended rules, and rules for secrets that they miss. */
 export const SECRETS: readonly Rule[] = [
   {
     id: 'secrets.known-format',

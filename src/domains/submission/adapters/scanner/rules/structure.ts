@@ -1,6 +1,7 @@
 import type { RuleHead } from '../rule.js';
 
-/** Rules of the format. Medium and above: the structure is not valid; below: worth a reviewer's look. */
+/** Rules of the format. A finding of medium severity or above makes the structure invalid; a lower one is worth a
+ *  reviewer's look. */
 export const STRUCTURE = {
   missing: head(
     'skill-md-missing',

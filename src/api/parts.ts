@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { LateSweep } from '../core/late-sweeps.js';
+import type { Pipeline } from '../core/pipeline.js';
+import type { Prisma } from '../db/postgres/prisma.js';
+import type { AnyDecisionSaves } from '../ports/decision.js';
+import type { Engine } from '../ports/engine.js';
+import type { EventHub } from '../ports/event-hub.js';
+import type { Schedules } from '../ports/schedules.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import type { AuthSettings } from './http/auth.js';
+import type { ApiLimits } from './http/limits.js';
+import type { EngineHealth } from './items/engine-health.js';
+import type { LinkSettings } from './items/status-links.js';
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+export interface ApiSettings {
+  auth: AuthSettings;
+  limits: ApiLimits;
+  bodyLimitBytes: number;
+  /** The Temporal Web UI and the namespace that runs are in; null: no links. */
+  temporalUi: { url: string; namespace: string } | null;
+  /** The secret that signs status links, and the address that they lead to. */
+  links: LinkSettings;
+  /** Whether mail can be sent to an address that came with an item. */
+  sendsMail: boolean;
+}
+
+/** An event stream under a domain's own path, beside `/api/v1/items/{id}/events`. */
+export interface FollowPart {
+  /** The path's part behind `/api/v1/`. */
+  kind: string;
+  pipeline: string;
+  summary: string;
+}
+
+/** The dependencies that `start` passes to the API. */
+export interface ApiDeps {
+  pool: pg.Pool;
+  prisma: Prisma;
+  engine: Engine;
+  schedules: Schedules;
+  pipelines: Readonly<Record<string, Pipeline>>;
+  /** The effects of decisions besides their moves, by pipeline. */
+  decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;
+  /** The routes of the domains, in the order of their registry. */
+  domainRoutes: readonly ((app: App, parts: ApiParts) => void)[];
+  follows: readonly FollowPart[];
+  hub: EventHub;
+  /** When the dispatcher of this process last looked for work; without one, health says unknown. */
+  dispatcher?: { lastTurnAt(): Date | null };
+  /** The same of the watcher and dead workers. */
+  watcher?: { lastTurnAt(): Date | null };
+  /** Knows which sweeps are late; without one, health says unknown. */
+  sweeps?: { late(): Promise<LateSweep[]> };
+  /** Aborted when this process is asked to stop. The process may serve for a while after that. */
+  leaving?: AbortSignal;
+  logger: Logger;
+  metrics: Metrics;
+  settings: ApiSettings;
+}
+
+/** The dependencies of routes. */
+export interface ApiParts extends ApiDeps {
+  engineHealth: EngineHealth;
+  temporalUi: ApiSettings['temporalUi'];
+}

@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { EngineSettings } from './settings.js';
+
+type Shape = Record<string, z.ZodType>;
+
+/** The variables of a domain as `config.ts` reads them: beside the engine's, with the same checks and in the same report. */
+export interface SettingsPart<Settings = unknown> {
+  /** By variable; an error's message says what was expected. */
+  shape: Readonly<Shape>;
+  /** Variables whose values are never printed. */
+  secrets: readonly string[];
+  /** Settings that are right one by one, and not together. */
+  problemsIn(given: EngineSettings): string[];
+  /** The settings under the names that the domain has for them. */
+  settingsOf(given: EngineSettings, projectRoot: string): Settings;
+  /** Variables that `npm start` passes to its processes, because they depend on settings that differ there. */
+  toldBy(settings: Settings): Record<string, string>;
+}
+
+interface Declared<S extends Shape, Settings> {
+  shape: S;
+  secrets?: readonly string[];
+  problemsIn?(given: Given<S>): string[];
+  settingsOf(given: Given<S>, projectRoot: string): Settings;
+  toldBy?(settings: Settings): Record<string, string>;
+}
+
+/** The domain's variables together with the engine's. */
+export type Given<S extends Shape> = EngineSettings & z.output<z.ZodObject<S>>;
+
+/** Lets the compiler check the functions of a part against its own shape. */
+export function defineSettings<const S extends Shape, Settings>(
+  declared: Declared<S, Settings>,
+): SettingsPart<Settings> {
+  const { shape, secrets = [], problemsIn, settingsOf, toldBy } = declared;
+  return {
+    shape,
+    secrets,
+    // `config.ts` has parsed the variables with this very shape.
+    problemsIn: (given) => problemsIn?.(given as Given<S>) ?? [],
+    settingsOf: (given, projectRoot) => settingsOf(given as Given<S>, projectRoot),
+    toldBy: (settings) => toldBy?.(settings) ?? {},
+  };
+}

@@ -1,0 +1,61 @@
+import { createStatusLinks } from '../../api/items/status-links.js';
+import type { DecisionSaves } from '../../ports/decision.js';
+import type { Domain } from '../../start/parts/domain.js';
+import { addRegistryRoutes } from './api/registry.js';
+import { addStatusRoute, STATUS_LINKS } from './api/status.js';
+import { addSubmissionBulkRoute } from './api/submission-bulk.js';
+import { addSubmissionListRoute } from './api/submission-list.js';
+import { addSubmissionPositionsRoute } from './api/submission-positions.js';
+import { addSubmissionQueueRoutes } from './api/submission-queue.js';
+import { addSubmissionReviewRoutes } from './api/submission-review.js';
+import { addSubmissionSlaRoute } from './api/submission-sla.js';
+import { addSubmissionStatsRoute } from './api/submission-stats.js';
+import { addSubmissionRoutes } from './api/submissions.js';
+import { createVerdictLetter } from './api/verdict-letter.js';
+import { submissionKeeps } from './db/keeps.js';
+import { publishSkill } from './db/skills.js';
+import { type SubmissionSettings, submissionSettings } from './settings.js';
+import { submissionChecks } from './start/doctor-checks.js';
+import { submissionJobs } from './start/jobs.js';
+import { submission } from './table.js';
+
+const decisions = {
+  TIER3_REVIEW: {
+    approve: (transaction, itemId) => publishSkill(transaction, itemId, { tier: 'tier3', method: 'review' }),
+  },
+} as const satisfies DecisionSaves<typeof submission>;
+
+/** Skills that people submit, from the repository to the registry. */
+export const submissionDomain: Domain<SubmissionSettings> = {
+  name: 'submission',
+  tables: [submission],
+  words: ['submission', 'submissions', 'skill', 'skills', 'judge', 'judgement', 'vendor', 'tier1', 'tier2', 'tier3'],
+  settings: submissionSettings,
+  decisions: { submission: decisions },
+  follows: [{ kind: 'submissions', pipeline: 'submission', summary: 'What happens to a submission, as it happens' }],
+  jobs: submissionJobs,
+  keeps: submissionKeeps,
+  checks: submissionChecks,
+  async stages({ reads }, settings) {
+    const { submissionStagesOf } = await import('./start/submission-stages.js');
+    return { submission: await submissionStagesOf(reads, settings) };
+  },
+  routes(app, parts, settings) {
+    const links = createStatusLinks(parts.settings.links, STATUS_LINKS);
+    const submitting = { ...parts, links, submission: settings, sendsMail: parts.settings.sendsMail };
+    addSubmissionRoutes(app, submitting);
+    addSubmissionBulkRoute(app, submitting);
+    addSubmissionReviewRoutes(app, parts);
+    addRegistryRoutes(app, parts);
+    addStatusRoute(app, { ...parts, links });
+    addSubmissionListRoute(app, parts);
+    addSubmissionPositionsRoute(app, parts);
+    addSubmissionStatsRoute(app, parts);
+    addSubmissionQueueRoutes(app, parts);
+    addSubmissionSlaRoute(app, parts);
+  },
+  letters: ({ links }) => ({ submission: createVerdictLetter(createStatusLinks(links, STATUS_LINKS)) }),
+  commands: {
+    submit: () => import('./start/submit.js'),
+  },
+};

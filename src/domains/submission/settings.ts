@@ -1,0 +1,26 @@
+import { defineSettings } from '../../config/settings-part.js';
+import { bareTokenIn, jobsOf, jobVariables, keptOf, sourcesOf } from './config/job-settings.js';
+import {
+  judgeOf,
+  judgeProblemsIn,
+  localFolderProblemsIn,
+  submissionOf,
+  submissionVariables,
+} from './config/submission-settings.js';
+
+export const submissionSettings = defineSettings({
+  shape: { ...submissionVariables, ...jobVariables },
+  secrets: ['JUDGE_API_KEY', 'GITHUB_TOKEN'],
+  problemsIn: (given) => [...judgeProblemsIn(given), ...localFolderProblemsIn(given), ...bareTokenIn(given)],
+  settingsOf: (given, projectRoot) => ({
+    ...submissionOf(given, projectRoot),
+    judge: judgeOf(given),
+    jobs: jobsOf(given),
+    sources: sourcesOf(given),
+    kept: keptOf(given),
+  }),
+  // The processes are told where Postgres is, so they could not tell a trial from an installation of many machines.
+  toldBy: ({ address }) => ({ SUBMISSION_ALLOW_LOCAL: String(address.allowLocal) }),
+});
+
+export type SubmissionSettings = ReturnType<typeof submissionSettings.settingsOf>;

@@ -1,0 +1,58 @@
+-- The commit of spent tries that end the item.
+
+WITH item AS (
+      SELECT id FROM items
+      WHERE id = $1 AND visit = $2 AND state = $3
+        AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
+      FOR NO KEY UPDATE
+    ),
+guard AS (
+      UPDATE tasks t SET status = $5, outcome = $6, note = NULL::jsonb, token = NULL, suspect = false, ended_at = now(), errors = t.errors + 1, error_class = $7, error_message = $8, retry_at = now() + $9 * interval '1 millisecond' FROM item
+      WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $10 AND t.unit = $11
+        AND t.fence = $12 AND t.claim_id = $13 AND t.status || '' = 'running'
+      RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at
+    ),
+ended AS (
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      SELECT item_id, $14, visit, stage, unit, attempt, fence, worker, started_at, $15,
+        $16::text, $17::text FROM guard
+    ),
+moved AS (
+      UPDATE items i SET version = i.version + 1, updated_at = now(), state = $18, entered_at = now(), beat_at = now(), error_class = $19, error_message = $20, error_stage = $21, ended_at = now(), end_reason = $22, start_after = NULL, paused_until = NULL, pause_reason = NULL
+      FROM guard WHERE i.id = guard.item_id
+      RETURNING i.id, i.owner, i.version, i.visit, i.epoch
+    ), entry AS (
+      INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, from_state, to_state, trigger, actor, actor_type, metadata)
+      SELECT id, $23, owner, version, visit, epoch, $24, $25, $26,
+        $27, $28, $29::jsonb
+      FROM moved
+    ) SELECT fence FROM guard;
+-- $1 = 'the item'
+-- $2 = 1
+-- $3 = 'READING'
+-- $4 = 1
+-- $5 = 'failed'
+-- $6 = null
+-- $7 = 'NETWORK_ERROR'
+-- $8 = 'the other side hung up'
+-- $9 = null
+-- $10 = 'read'
+-- $11 = ''
+-- $12 = 1
+-- $13 = '00000000-0000-4000-8000-000000000001'
+-- $14 = 'straight'
+-- $15 = 'error'
+-- $16 = 'NETWORK_ERROR'
+-- $17 = 'the other side hung up'
+-- $18 = 'FAILED'
+-- $19 = 'NETWORK_ERROR'
+-- $20 = 'the other side hung up'
+-- $21 = 'any'
+-- $22 = 'NETWORK_ERROR'
+-- $23 = 'straight'
+-- $24 = 'READING'
+-- $25 = 'FAILED'
+-- $26 = 'read-failed'
+-- $27 = 'worker'
+-- $28 = 'worker'
+-- $29 = '{"attempt":1}'

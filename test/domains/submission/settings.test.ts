@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../../src/config.js';
+import { submissionDomain } from '../../../src/domains/submission/domain.js';
+import type { SubmissionSettings } from '../../../src/domains/submission/settings.js';
+import { settingsOf } from '../../../src/start/parts/domain.js';
+import { loadConfig } from '../../../src/start/parts/from-domains.js';
+
+function settingsWith(environment: Record<string, string>): SubmissionSettings {
+  return settingsOf(loadConfig(environment), submissionDomain);
+}
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('where skills may be submitted from', () => {
+  it('is github.com, and neither private addresses nor folders of this machine', () => {
+    expect(settingsWith({ NODE_ENV: 'production' })).toMatchObject({
+      address: { hosts: ['github.com'], allowPrivate: false, allowLocal: false },
+    });
+  });
+
+  it('takes hosts with their ports, and vendors with their hosts', () => {
+    const { address, vendors } = settingsWith({
+      SUBMISSION_HOSTS: 'github.com, git.example.com:8443,[::1]:3000',
+      SUBMISSION_VENDORS: 'openai,git.example.com/team',
+    });
+    expect(address.hosts).toEqual(['github.com', 'git.example.com:8443', '[::1]:3000']);
+    expect(vendors).toEqual(['openai', 'git.example.com/team']);
+    expect(problemsOf({ SUBMISSION_HOSTS: 'https://github.com' })).toHaveLength(1);
+    expect(problemsOf({ SUBMISSION_VENDORS: 'open ai' })).toHaveLength(1);
+  });
+
+  it("opens this machine's folders by itself only where everything runs on it for whoever sits there", () => {
+    const opens = (given: Record<string, string>) => settingsWith(given).address.allowLocal;
+    expect(opens({})).toBe(true);
+    expect(opens({ SUBMISSION_ALLOW_LOCAL: 'false' })).toBe(false);
+    expect(opens({ HOST: '0.0.0.0' })).toBe(false);
+    expect(opens({ NODE_ENV: 'test' })).toBe(false);
+    expect(opens({ DATABASE_URL: 'postgresql://u:p@db.example.com/unstuck' })).toBe(false);
+  });
+
+  it("opens this machine's folders to nobody but itself", () => {
+    const SUBMISSION_ALLOW_LOCAL = 'true';
+    expect(problemsOf({ SUBMISSION_ALLOW_LOCAL })).toEqual([]);
+    expect(problemsOf({ SUBMISSION_ALLOW_LOCAL, HOST: '0.0.0.0' })).toEqual([
+      expect.stringMatching(/^HOST: expected this machine alone beside SUBMISSION_ALLOW_LOCAL=true/),
+    ]);
+    expect(problemsOf({ SUBMISSION_ALLOW_LOCAL, NODE_ENV: 'production' })).toEqual([
+      expect.stringMatching(/^SUBMISSION_ALLOW_LOCAL: expected false in production/),
+    ]);
+  });
+});
+
+describe('the judge of skills', () => {
+  const key = 'sk-never-shown';
+
+  it('is the built-in rules unless a model is named', () => {
+    expect(settingsWith({}).judge).toBeNull();
+  });
+
+  it('is a model of Anthropic, at their own address unless another is named', () => {
+    const given = { JUDGE_PROVIDER: 'anthropic', JUDGE_API_KEY: key, JUDGE_MODEL: 'claude' };
+
+    expect(settingsWith(given).judge).toEqual({
+      provider: 'anthropic',
+      url: 'https://api.anthropic.com/v1',
+      apiKey: key,
+      model: 'claude',
+      timeoutMs: 60_000,
+    });
+  });
+
+  it('is a model of a server of one’s own, with or without a key', () => {
+    const given = { JUDGE_PROVIDER: 'openai-compatible', JUDGE_URL: 'http://127.0.0.1:11434/v1', JUDGE_MODEL: 'llama' };
+
+    expect(settingsWith({ ...given, JUDGE_ANSWER_FORMAT: 'none', JUDGE_TIMEOUT_MS: '5000' }).judge).toEqual({
+      provider: 'openai-compatible',
+      url: 'http://127.0.0.1:11434/v1',
+      apiKey: undefined,
+      answerFormat: 'none',
+      model: 'llama',
+      timeoutMs: 5_000,
+    });
+  });
+
+  it('is given no more time than its stage has', () => {
+    expect(problemsOf({ JUDGE_TIMEOUT_MS: '110000' })).toEqual([]);
+    expect(problemsOf({ JUDGE_TIMEOUT_MS: '110001' })).toEqual([
+      expect.stringMatching(/^JUDGE_TIMEOUT_MS: expected .*110000/) as string,
+    ]);
+  });
+
+  it.each([
+    ['http://judge.example/v1', 1],
+    ['http://127.0.0.1.example/v1', 1],
+    ['http://localhost:8000/v1', 0],
+    ['http://[::1]:8000/v1', 0],
+    ['https://judge.example/v1', 0],
+  ])('does not send the key in the clear: %s', (JUDGE_URL, problems) => {
+    const given = { JUDGE_PROVIDER: 'openai-compatible', JUDGE_MODEL: 'm', JUDGE_URL };
+
+    expect(problemsOf({ ...given, JUDGE_API_KEY: key })).toHaveLength(problems);
+    expect(problemsOf(given)).toEqual([]);
+  });
+
+  it.each([
+    [{ JUDGE_API_KEY: key }, 'JUDGE_PROVIDER: expected beside JUDGE_API_KEY, so that a model is asked, got none'],
+    [
+      { JUDGE_PROVIDER: 'anthropic', JUDGE_MODEL: 'm' },
+      'JUDGE_API_KEY: expected with JUDGE_PROVIDER=anthropic, got none',
+    ],
+    [
+      { JUDGE_PROVIDER: 'openai-compatible', JUDGE_MODEL: 'm' },
+      'JUDGE_URL: expected with JUDGE_PROVIDER=openai-compatible, got none',
+    ],
+    [
+      { JUDGE_PROVIDER: 'anthropic', JUDGE_API_KEY: key },
+      'JUDGE_MODEL: expected with JUDGE_PROVIDER=anthropic, got none',
+    ],
+    [{ JUDGE_PROVIDER: 'magic' }, "JUDGE_PROVIDER: expected one of openai-compatible, anthropic, got 'magic'"],
+    [{ JUDGE_MODEL: 'rules-v1' }, "JUDGE_MODEL: expected the name of a model, got 'rules-v1'"],
+    [{ JUDGE_URL: 'ftp://x' }, "JUDGE_URL: expected a URL that starts with https:// or http://, got 'ftp://x'"],
+  ])('is not set up by half or wrongly: %o', (given, problem) => {
+    expect(problemsOf(given as Record<string, string>)).toEqual([problem]);
+  });
+});
