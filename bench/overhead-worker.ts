@@ -8,7 +8,7 @@ import { createItemWorker } from '../src/temporal/worker.js';
 import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';
 
 /** One worker process of the benchmark: it serves our pipelines and the bare workflow alike, each with the same settings. */
-const [databaseUrl = '', address = '', codePath = '', name = ''] = process.argv.slice(2);
+const [databaseUrl = '', address = '', codePath = '', name = '', namespace = 'default'] = process.argv.slice(2);
 
 const pool = createPool({ url: databaseUrl, size: 10, name });
 const insert = (step: string) => async (id: string) => {
@@ -25,7 +25,7 @@ Runtime.install({ shutdownSignals: [] });
 const connection = await NativeConnection.connect({ address });
 const common = {
   connection,
-  namespace: 'default',
+  namespace,
   identity: name,
   workflowBundle: { codePath },
   maxActivities: 100,

@@ -1,37 +1,23 @@
-import { execFileSync, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode } from '@temporalio/worker';
-import { v7 as uuidv7 } from 'uuid';
 import { findTemporalCli } from '../scripts/find-temporal-cli.mjs';
-import { workflowIdOf } from '../src/core/run.js';
-import type { Pipeline } from '../src/core/pipeline.js';
-import { createPool } from '../src/db/postgres/client.js';
-import { canaryRow } from '../src/domains/canary/db/canaries.js';
-import { createItem } from '../src/db/spine/items.js';
-import { migrate } from '../src/db/postgres/migrate.js';
 import { startPostgres } from '../src/start/embedded/embedded-postgres.js';
 import { startTemporal } from '../src/start/embedded/embedded-temporal.js';
 import { freePort } from '../test/support/free-port.js';
-import { createTemporalEngine } from '../src/temporal/engine.js';
 import { cpuMsOf } from './cpu.js';
-import { OVERHEAD_PIPELINES } from './overhead-pipelines.js';
+import { BATCH, ONE_AT_A_TIME, ORDERS } from './overhead-plan.js';
+import { type Kind, manyAtOnce, openSide, WARM_UP } from './overhead-side.js';
 import { median, quantile } from './quantile.js';
+
+export { benchmarkAgainst } from './overhead-against.js';
 
 /** Many short repeats: a shared machine is a third faster or slower from one minute to the next, and only batches that run within
  *  seconds of each other can be compared. A multiple of six, so that each kind follows each other one as often. */
 const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 30);
-const BATCH = 100;
-const IN_FLIGHT = 50;
-const ONE_AT_A_TIME = 9;
-const WORKERS = 2;
 
 const GOALS = { ordinaryThroughput: 0.9, ordinaryP50: 1.25, shortThroughput: 1.4 };
 
-type Kind = 'bare' | 'ordinary' | 'short';
 interface Figures {
   perSecond: number[];
   oneMs: number[];
@@ -43,7 +29,7 @@ type Pids = Readonly<Record<string, readonly number[]>>;
 
 /** The canary against a bare Temporal workflow of three activities that insert one row each: same servers, same workers,
  *  same concurrency, interleaved. */
-export async function overhead(): Promise<boolean> {
+export async function benchmark(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-bench-'));
   const stops: (() => Promise<void> | void)[] = [
     () => {
@@ -64,87 +50,16 @@ async function measure(folder: string, stops: (() => Promise<void> | void)[]): P
   const dbFile = join(folder, 'temporal.db');
   const temporal = await startTemporal({ cliPath: findTemporalCli(), dbFile, port: await freePort(), log });
   stops.push(temporal.stop);
-  await migrate(postgres.url, join(import.meta.dirname, '../prisma/migrations'));
-  const pool = createPool({ url: postgres.url, size: 10, name: 'bench' });
-  stops.push(() => pool.end());
-  await pool.query(
-    'CREATE TABLE bare_effects (id bigserial PRIMARY KEY, item_id uuid, stage text, at timestamptz DEFAULT now())',
-  );
-
-  const codePath = join(folder, 'bundle.js');
-  writeFileSync(codePath, (await bundle()).code);
-  const workerFile = compiledWorker();
-  const workers = await Promise.all(
-    Array.from({ length: WORKERS }, async (_, n) => {
-      const args = [postgres.url, temporal.address, codePath, `bench-${String(n + 1)}`];
-      const worker = fork(workerFile, args, { execArgv: [] });
-      await once(worker, 'message');
-      return worker;
-    }),
-  );
-  stops.push(() => {
-    workers.forEach((worker) => {
-      worker.disconnect();
-    });
-  });
-
-  const connection = await Connection.connect({ address: temporal.address });
-  stops.push(() => connection.close());
-  const client = new Client({ connection });
-  const engine = createTemporalEngine(client);
-
-  // Waited for by its id, as ours is: a handle that knows its run spares the server a look.
-  async function bareItem(): Promise<void> {
-    const id = uuidv7();
-    const workflowId = `bare:${id}`;
-    await client.workflow.start('bare', { workflowId, taskQueue: 'bare', args: [id] });
-    await client.workflow.getHandle(workflowId).result();
-  }
-  async function ourItem(pipeline: Pipeline): Promise<void> {
-    const actor = { id: 'bench', type: 'user' } as const;
-    const row = canaryRow({ stageMs: [0, 0, 0], units: 0, decision: false, faults: [] });
-    const created = await createItem(pool, pipeline, { owner: 'bench', actor, trigger: 'bench', row });
-    if (!created.created || !created.run) throw new Error('a new item wants a run');
-    await engine.start(created.run);
-    await client.workflow.getHandle(workflowIdOf(created.run)).result();
-  }
-  const [ordinary, short] = OVERHEAD_PIPELINES as [Pipeline, Pipeline];
-  const items: Record<Kind, () => Promise<void>> = {
-    bare: bareItem,
-    ordinary: () => ourItem(ordinary),
-    short: () => ourItem(short),
-  };
+  const side = await openSide({ databaseUrl: postgres.url, address: temporal.address, folder, stops });
   const pids: Pids = {
     postgres: [postgres.pid],
     temporal: [temporal.pid],
-    workers: workers.map((worker) => worker.pid ?? 0),
+    workers: side.workerPids,
   };
-  const figures = await interleave(items, pids);
-  await assertEffects(pool, REPEATS * (BATCH + ONE_AT_A_TIME) + WARM_UP);
+  const figures = await interleave(side.items, pids);
+  await side.assertEffects(REPEATS * (BATCH + ONE_AT_A_TIME) + WARM_UP);
   return report(figures);
 }
-
-/** As in production: compiled beforehand. A loader in the worker maps the stack of every promise that a workflow makes, which
- *  costs more than what is to be measured. */
-function compiledWorker(): string {
-  const root = join(import.meta.dirname, '..');
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '-p', join(import.meta.dirname, 'tsconfig.json')], { stdio: 'inherit' });
-  return join(root, 'node_modules/.cache/unstuck-bench/bench/overhead-worker.js');
-}
-
-/** A worker lives for days: its first seconds, of cold code and cold connections, are not what is asked about. */
-const WARM_UP = 500;
-
-/** All there are: Temporal goes on tidying up after a batch while the next one runs. */
-const ORDERS: readonly (readonly Kind[])[] = [
-  ['bare', 'ordinary', 'short'],
-  ['short', 'ordinary', 'bare'],
-  ['ordinary', 'short', 'bare'],
-  ['bare', 'short', 'ordinary'],
-  ['short', 'bare', 'ordinary'],
-  ['ordinary', 'bare', 'short'],
-];
 
 async function interleave(items: Record<Kind, () => Promise<void>>, pids: Pids): Promise<Record<Kind, Figures>> {
   const kinds = Object.keys(items) as Kind[];
@@ -185,43 +100,6 @@ function cpuOf(pids: Pids): Record<string, number> {
   const { user, system } = process.cpuUsage();
   const servers = Object.entries(pids).map(([part, roots]) => [part, cpuMsOf(roots)] as const);
   return { ...Object.fromEntries(servers), client: (user + system) / 1_000 };
-}
-
-async function manyAtOnce(count: number, item: () => Promise<void>): Promise<void> {
-  let left = count;
-  async function lane(): Promise<void> {
-    while (left > 0) {
-      left -= 1;
-      await item();
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, count) }, lane));
-}
-
-/** A benchmark of work that was lost or doubled would measure nothing. */
-async function assertEffects(pool: ReturnType<typeof createPool>, perKind: number): Promise<void> {
-  const { rows } = await pool.query<{ pipeline: string; items: number; effects: number }>(
-    `SELECT pipeline, count(DISTINCT i.id)::int AS items, count(e.id)::int AS effects
-     FROM items i LEFT JOIN canary_effects e ON e.item_id = i.id WHERE i.state = 'DONE' GROUP BY pipeline`,
-  );
-  if (rows.length !== OVERHEAD_PIPELINES.length) throw new Error(`only ${String(rows.length)} of our kinds were done`);
-  for (const row of rows) {
-    if (row.items !== perKind || row.effects !== 3 * perKind) {
-      throw new Error(
-        `${row.pipeline}: ${String(row.items)} items and ${String(row.effects)} effects instead of ${String(perKind)} and ${String(3 * perKind)}`,
-      );
-    }
-  }
-}
-
-async function bundle() {
-  return bundleWorkflowCode({
-    workflowsPath: join(import.meta.dirname, 'overhead-workflows.ts'),
-    webpackConfigHook: (config) => ({
-      ...config,
-      resolve: { ...config.resolve, extensionAlias: { '.js': ['.ts', '.js'] } },
-    }),
-  });
 }
 
 function report(figures: Record<Kind, Figures>): boolean {

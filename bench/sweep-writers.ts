@@ -114,12 +114,12 @@ async function walkStage(pool: pg.Pool, where: { itemId: string; state: string; 
     ...{ visit: 1, epoch: 1, unit: '', claimId: randomUUID(), token: Buffer.from('token'), scheduledAt: null },
     ...{ isRetried: false, worker: 'worker-1' },
   });
-  if (claim.answer !== 'run') throw new Error(`a claim was answered ${claim.answer}`);
+  if (claim.is !== 'run') throw new Error(`a claim was answered ${claim.is}`);
   const save = {
     text: `INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
       SELECT item_id, visit, stage, unit, attempt FROM guard`,
     values: [],
   };
   const committed = await commitAttempt(pool, sweptCanary, claim.claimed, { is: 'done', outcome: 'done', save });
-  if ('refused' in committed) throw new Error(`a commit was refused: ${committed.refused}`);
+  if (committed === 'superseded') throw new Error('a commit was refused: superseded');
 }

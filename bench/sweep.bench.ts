@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createPool } from '../src/db/postgres/client.js';
 import { startPostgres } from '../src/start/embedded/embedded-postgres.js';
 import { freePort } from '../test/support/free-port.js';
-import { LIVE, liveIds, openScene, type Scene, stickAgain, STUCK, stuckIds } from './sweep-data.js';
-import { createSweeper, engineInMemory } from './sweep-once.js';
-import { readsOf } from './sweep-reads.js';
+import { LIVE, openScene, type Scene } from './sweep-data.js';
 import { report, say, type Swept, type SweptScenes } from './sweep-report.js';
+import { sweeperOf } from './sweep-side.js';
 import { writersBesideSweeps } from './sweep-writers.js';
+
+export { benchmarkAgainst } from './sweep-against.js';
 
 const ITEMS = Number(process.env['BENCH_ITEMS'] ?? 1_000_000);
 const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 20);
@@ -18,7 +18,7 @@ type Stops = (() => Promise<void> | void)[];
 
 /** A sweep over a thousand live items, fifty of them stuck, among a million and among a hundred thousand; and what sweeps cost
  *  those who write at the same time. */
-export async function sweep(): Promise<boolean> {
+export async function benchmark(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-bench-'));
   const stops: Stops = [
     () => {
@@ -64,30 +64,6 @@ async function measure(folder: string, stops: Stops): Promise<boolean> {
   const swept = { many: await sweeperOf(many, server, stops), few: await sweeperOf(few, server, stops) };
   const figures = await interleave(swept);
   return report(figures, await writersBesideSweeps(many.url), { many, few });
-}
-
-async function sweeperOf(scene: Scene, server: pg.Client, stops: Stops): Promise<() => Promise<Swept>> {
-  const pool = createPool({ url: scene.url, size: 10, name: 'sweep' });
-  stops.push(() => pool.end());
-  const stuck = await stuckIds(scene.control);
-  const live = await liveIds(scene.control);
-  if (stuck.length !== STUCK || live.length !== LIVE)
-    throw new Error(`loaded ${String(live.length)} live items, ${String(stuck.length)} of them stuck`);
-  const once = createSweeper(pool, engineInMemory(stuck, live));
-  return async () => {
-    await stickAgain(scene.control, stuck);
-    let ms = NaN;
-    const reads = await readsOf(scene, {
-      server,
-      pool,
-      work: async () => {
-        const began = performance.now();
-        await once();
-        ms = performance.now() - began;
-      },
-    });
-    return { ...reads, ms };
-  };
 }
 
 async function interleave(sweeps: Record<'many' | 'few', () => Promise<Swept>>): Promise<SweptScenes> {
