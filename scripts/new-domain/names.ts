@@ -52,9 +52,16 @@ export function namesOf(name: string, plural = pluralOf(name)): Names {
   const spoken = name.replaceAll('-', ' ');
   const a = `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${spoken}`;
   return {
-    ...{ name, names: plural, camel, Camel: capital(camel), table: plural.replaceAll('-', '_') },
-    ...{ ENV: name.replaceAll('-', '_').toUpperCase(), spoken, Spokens: capital(plural.replaceAll('-', ' ')) },
-    ...{ a, A: capital(a) },
+    name,
+    names: plural,
+    camel,
+    Camel: capital(camel),
+    table: plural.replaceAll('-', '_'),
+    ENV: name.replaceAll('-', '_').toUpperCase(),
+    spoken,
+    Spokens: capital(plural.replaceAll('-', ' ')),
+    a,
+    A: capital(a),
   };
 }
 

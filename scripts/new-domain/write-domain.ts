@@ -38,6 +38,7 @@ function placesOf(root: string, { name, names }: Names, now: Date): Record<strin
     'src/api/routes.ts.txt': `${src}/api/${names}.ts`,
     'src/db/rows.ts.txt': `${src}/db/${names}.ts`,
     'src/activities/stages.ts.txt': `${src}/activities/stages.ts`,
+    'src/README.md.txt': `${src}/README.md`,
     'schema.prisma.txt': `prisma/schema/${name}.prisma`,
     'migration.sql.txt': `prisma/migrations/${stampAfterLast(root, now)}_${name.replaceAll('-', '_')}/migration.sql`,
     'test/table.test.ts.txt': `${test}/table.test.ts`,
