@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, projectRoot } from '../src/config.js';
-import { loadConfig, variableNames } from '../src/start/parts/from-domains.js';
+import { loadConfig, listVariableNames } from '../src/start/parts/from-domains.js';
 import { canary } from '../src/domains/canary/table.js';
 
 const SECRET = 'a-secret-of-thirty-two-characters';
@@ -79,7 +79,7 @@ describe('configuration', () => {
 });
 
 describe('a heartbeat timeout', () => {
-  it.each(['1999ms', '1s', '0s', 'often'])('of %s is refused, with what to set instead', (CANARY_BEATS) => {
+  it.each(['1999ms', '1s', '0s', 'often'])('is refused as %s, with the values that are allowed', (CANARY_BEATS) => {
     expect(problemsOf({ CANARY_BEATS })).toEqual([
       'CANARY_BEATS: expected a span of time of at least 2s, or nothing for what the table says, ' +
         `because a frozen worker keeps its locks for 1.5 s, got '${CANARY_BEATS}'`,
@@ -178,7 +178,7 @@ describe('.env.example', () => {
   const listed = parseEnv(text) as Record<string, string>;
 
   it('lists exactly the variables that are read', () => {
-    expect(Object.keys(listed).sort()).toEqual(variableNames().sort());
+    expect(Object.keys(listed).sort()).toEqual(listVariableNames().sort());
   });
 
   it('gives every default as it is', () => {
@@ -191,7 +191,7 @@ describe('.env.example', () => {
       ...[sweep.every, sweep.staleAfter, sweep.stuckAfter, canary.states.FIRST.does.beats],
       ...[rescue.budget, rescue.backoff.join(','), rescue.budgetResetAfter, rescue.oldestRescued, canary.livePerOwner],
     ];
-    const names = variableNames().filter((name) => name.startsWith('CANARY_'));
+    const names = listVariableNames().filter((name) => name.startsWith('CANARY_'));
 
     names.forEach((name, index) => expect(text).toMatch(new RegExp(`\\(${shown[index]}\\).*\\n${name}=`)));
   });

@@ -6,7 +6,7 @@ import { msOf } from '../core/span.js';
 import { storableText } from '../db/postgres/parameters.js';
 import type { Claimed, Ending } from '../db/spine/attempt.js';
 
-/** The wait between tries where the table names none. */
+/** The wait between tries where the table names no wait. */
 const DEFAULT_BACKOFF = { first: '1s', max: '1m' } as const;
 
 /** The longest wait that another service may ask for. A breaker deals with a service that is away for longer, and the breaker's waits
@@ -19,7 +19,7 @@ const MAX_MESSAGE = 2_000;
 /** The ending of an attempt that failed: the next try comes after a wait, or the tries are spent. */
 export function errorEnding(pipeline: Pipeline, claimed: Claimed, cause: Error): Ending {
   const { row } = stageOf(pipeline, claimed.stage);
-  const error = { class: classifyError(cause), message: messageOf(cause), stage: claimed.stage };
+  const error = { class: classifyError(cause), message: storableMessageOf(cause), stage: claimed.stage };
   const isSpent = claimed.errors + 1 >= row.tries || !isRetryable(cause);
   if (isSpent) return { is: 'spent', error };
   return { is: 'error', error, retryInMs: Math.max(retryDelayMs(row, claimed.errors), heededWaitMs(cause)) };
@@ -32,7 +32,7 @@ function heededWaitMs(cause: Error): number {
 
 /** Makes the text of any error storable, because an error that can't be stored would not be counted. Half a surrogate
  *  pair, or a pair that the limit cuts in two, brings down the whole worker when Temporal's native part decodes it. */
-function messageOf(cause: Error): string {
+function storableMessageOf(cause: Error): string {
   return storableText(String(cause.message).slice(0, MAX_MESSAGE));
 }
 

@@ -1,6 +1,6 @@
 import type { ErrorClass } from './error-class.js';
 
-/** Kind → what HTTP answers and whether trying again can help. */
+/** Kind → HTTP status, and whether trying again can help. */
 export const KINDS = {
   invalid: { status: 400, retryable: false },
   unauthenticated: { status: 401, retryable: false },
@@ -20,31 +20,31 @@ export type ErrorKind = keyof typeof KINDS;
 export interface CodeRow {
   kind: ErrorKind;
   title: string;
-  /** The class a failed attempt is counted under; without one it follows from the kind. */
+  /** The class that a failed attempt is counted under. Without it, the class follows from the kind. */
   errorClass?: ErrorClass;
   /** Seconds after which it is worth asking again, as the API's `Retry-After` says it. */
   retryAfterSeconds?: number;
 }
 
-/** Code → kind and title. One table: what a client sees and what the runner does follow from it. A domain declares its own codes
- *  with `declareCodes`. */
+/** Code → kind and title. The client's answer and the runner's retries both follow from this table. A domain declares its
+ *  own codes with `declareCodes`. */
 export const CODES = {
   invalid_input: { kind: 'invalid', title: 'The request is not valid' },
   reason_needed: { kind: 'invalid', title: 'This decision needs a reason' },
   bad_input: { kind: 'invalid', title: 'The content cannot be processed' },
   not_signed_in: { kind: 'unauthenticated', title: 'A valid token is needed' },
   not_allowed: { kind: 'forbidden', title: 'Your role does not allow this' },
-  not_found: { kind: 'missing', title: 'There is no such thing' },
+  not_found: { kind: 'missing', title: 'Not found' },
   method_not_allowed: { kind: 'method', title: 'This path does not take that method' },
   request_timeout: { kind: 'slow', title: 'The request took too long to arrive' },
   payload_too_large: { kind: 'oversized', title: 'The request is too large' },
   unsupported_media_type: { kind: 'unsupported', title: 'The body must be JSON' },
-  state_conflict: { kind: 'conflict', title: 'The item is elsewhere by now' },
+  state_conflict: { kind: 'conflict', title: 'The item is in another state now' },
   idempotency_conflict: { kind: 'conflict', title: 'This key was used with another request' },
   still_alive: { kind: 'conflict', title: 'The item is being worked on' },
   rate_limited: { kind: 'limited', title: 'Too many requests' },
   // Most items end within a minute, or wait for a person.
-  too_many_live: { kind: 'limited', title: 'Too many of yours are on their way', retryAfterSeconds: 60 },
+  too_many_live: { kind: 'limited', title: 'You have too many live items', retryAfterSeconds: 60 },
   overloaded: { kind: 'unavailable', title: 'The server is overloaded', retryAfterSeconds: 10 },
   leaving: { kind: 'unavailable', title: 'This process is being stopped', retryAfterSeconds: 1 },
   // A lock is short.
@@ -140,4 +140,11 @@ export function askedWaitMs(error: unknown): number {
 /** Whether a failed attempt is worth another: only an AppError can say no. */
 export function isRetryable(error: unknown): boolean {
   return !isAppError(error) || KINDS[error.kind].retryable;
+}
+
+/** The message of a thrown value. Connecting to a name with several addresses throws an AggregateError that has an error
+ *  for each address and no message of its own. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
 }

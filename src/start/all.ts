@@ -1,18 +1,18 @@
 import { ConfigError, EXIT_CONFIG, isBelowNpm } from '../config.js';
+import { closingSentenceOf } from './parts/closing-sentence.js';
 import { loadConfig } from './parts/from-domains.js';
 import { openDataDir } from './embedded/data-dir.js';
 import { startEverything } from './embedded/start-everything.js';
-import { StartError } from './embedded/start-error.js';
 import { createSupervisor, type Supervisor } from './embedded/supervisor.js';
 
-/** npm passes a terminal's Ctrl-C on to us, who got it already: what comes within this time is the same one. */
+/** Ctrl-C reaches this process directly and again through npm. A second signal within this time is the same Ctrl-C. */
 const SAME_SIGNAL_MS = 500;
 
-/** How soon we see that npm is gone. */
+/** How often this process looks whether npm is gone. */
 const PARENT_CHECK_MS = 500;
 
 async function main(): Promise<void> {
-  // Whoever read what we say may be gone, as when a terminal closes; that must not end us before the servers are stopped.
+  // A closed terminal must not end this process before the servers are stopped.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   const supervisor = createSupervisor({ say });
   const stopping = stopOnSignals(supervisor);
@@ -22,14 +22,14 @@ async function main(): Promise<void> {
     process.once('exit', dataDir.release);
     await startEverything({ config, dataDir, supervisor, say, signal: stopping });
   } catch (error) {
-    if (stopping.aborted) return; // what was starting was cut short; the signal's handler ends us
-    process.stderr.write(`${sentenceOf(error)}\n`);
+    if (stopping.aborted) return; // the signal cut the start short, and its handler ends this process
+    process.stderr.write(`${closingSentenceOf(error, 'cannot start')}\n`);
     await supervisor.stop();
     process.exit(error instanceof ConfigError ? EXIT_CONFIG : 1);
   }
 }
 
-/** The first signal stops everything in order; a second Ctrl-C or SIGTERM at once. */
+/** The first signal stops everything in order. A second Ctrl-C or SIGTERM kills everything at once. */
 function stopOnSignals(supervisor: Supervisor): AbortSignal {
   const stopping = new AbortController();
   let firstAt = 0;
@@ -54,7 +54,8 @@ function stopOnSignals(supervisor: Supervisor): AbortSignal {
   return stopping.signal;
 }
 
-/** A signal to npm ends the shell between it and us and goes no further: without this, everything would stay up unseen. */
+/** A signal to npm kills the shell between npm and this process, and this process gets none. Without this check it
+ *  would run on unseen. */
 function whenParentIsGone(react: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -63,12 +64,6 @@ function whenParentIsGone(react: () => void): void {
     react();
   }, PARENT_CHECK_MS);
   timer.unref();
-}
-
-/** A reason that its reader can act on stands alone; anything else is a fault of ours and shows where. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof StartError || error instanceof ConfigError) return error.message;
-  return `cannot start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
 function say(line: string): void {

@@ -7,7 +7,7 @@ import { giveUpAfter } from '../api/items/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
 import { countStarts } from '../api/items/tell-engine.js';
 import { type Config, ConfigError } from '../config.js';
-import { domainApi, loadConfig } from './parts/from-domains.js';
+import { buildDomainApi, loadConfig } from './parts/from-domains.js';
 import { schedulesOf } from '../core/schedules.js';
 import { createPool } from '../db/postgres/client.js';
 import { createPrisma } from '../db/postgres/prisma.js';
@@ -18,6 +18,7 @@ import { createTemporalSchedules } from '../temporal/schedules.js';
 import { createEngine } from './parts/engine.js';
 import { scheduledJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
+import { listMissingServers } from './parts/missing-servers.js';
 import { pipelinesOf } from './parts/pipelines.js';
 import { runProcess } from './parts/run-process.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
@@ -45,7 +46,9 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller } = config.api;
   const limits = {
-    ...{ rateLimitPerMinute, maxStreams, maxStreamsPerCaller },
+    rateLimitPerMinute,
+    maxStreams,
+    maxStreamsPerCaller,
     maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS,
   };
   const sendsMail = config.notify.smtp.url !== undefined;
@@ -63,7 +66,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     engine: countStarts(engine, metrics, 'api'),
     schedules,
     pipelines,
-    ...domainApi(config),
+    ...buildDomainApi(config),
     hub: loops.hub,
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,
@@ -115,8 +118,7 @@ function neededOf({ database, temporal, auth }: Config): Needed {
     return { databaseUrl, directUrl, temporalAddress: temporal.address, auth: { ...keys, issuer, audience } };
   }
   throw new ConfigError([
-    ...(database.url ? [] : ['DATABASE_URL: expected where Postgres is; npm start brings its own']),
-    ...(temporal.address ? [] : ['TEMPORAL_ADDRESS: expected where Temporal is; npm start brings its own']),
+    ...listMissingServers({ database, temporal }),
     ...(keys ? [] : ['JWT_SECRET: expected (or JWT_JWKS_URL), so that tokens can be checked; npm start makes its own']),
   ]);
 }
@@ -131,7 +133,7 @@ async function listen(app: App, host: string, port: number, variable: string): P
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     if (!isTaken) throw error;
-    const sentence = `cannot start: port ${String(port)} is in use; end what listens there, or set ${variable}`;
+    const sentence = `cannot start: port ${port} is in use; end what listens there, or set ${variable}`;
     throw new Error(sentence, { cause: error });
   }
 }

@@ -1,15 +1,16 @@
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError } from '../config.js';
-import { domainChecks, loadConfig } from './parts/from-domains.js';
+import { messageOf } from '../core/errors.js';
+import { listDomainChecks, loadConfig } from './parts/from-domains.js';
 import { createPool } from '../db/postgres/client.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
-import { messageOf, type NamedFinding, runChecks } from './doctor/check.js';
+import { type NamedFinding, runChecks } from './doctor/check.js';
 import { databaseChecks } from './doctor/database-checks.js';
 import { temporalChecks } from './doctor/temporal-checks.js';
 import { installationOf } from './embedded/installation.js';
 
-const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks, ...domainChecks()];
+const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks, ...listDomainChecks()];
 
 const MARKS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 

@@ -11,7 +11,7 @@ import { StartError } from './embedded/start-error.js';
 
 const USAGE = `npm run --silent token -- <user> [--role ${ROLES.join('|')}] [--for 8h]`;
 
-/** Signs a token for a caller of the installation here and prints it: for trying out what each role may do, and for scripts. */
+/** Signs a token for a caller of the installation here and prints it: for trying out the rights of each role, and for scripts. */
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
   if (asksForHelp(args)) {

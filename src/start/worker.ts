@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { createPatientReads } from '../activities/patient-reads.js';
 import { createActivities } from '../activities/stage-runner.js';
 import { type Config, ConfigError, readVersion } from '../config.js';
-import { createStages, loadConfig, workedPipelines } from './parts/from-domains.js';
+import { createStages, listWorkedPipelines, loadConfig } from './parts/from-domains.js';
 import { createPool } from '../db/postgres/client.js';
 import { holdPresence } from '../db/recovery/hold-presence.js';
 import { seeWorker } from '../db/recovery/workers.js';
@@ -18,6 +18,7 @@ import { connectionOptionsOf, createTemporalClient } from '../temporal/connectio
 import { createItemWorker } from '../temporal/worker.js';
 import { jobsWorkerOf } from './parts/jobs.js';
 import { maintenanceWorkerOf } from './parts/maintenance.js';
+import { listMissingServers } from './parts/missing-servers.js';
 import { createEngine } from './parts/engine.js';
 import { WORKFLOW_BUNDLE } from './parts/keep-working.js';
 import { installationOf } from './embedded/installation.js';
@@ -42,7 +43,7 @@ interface Asked {
 async function runWorker(config: Config, { wanted, maintains }: Asked, stop: AbortSignal): Promise<void> {
   const { databaseUrl, directUrl, address } = neededOf(config);
   const name = config.worker.name ?? 'worker';
-  const id = `${name}@${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`;
+  const id = `${name}@${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   const logger = createLogger({ level: config.logLevel, name });
   takeOverLogsAndSignals(logger);
 
@@ -104,10 +105,7 @@ function neededOf(config: Config): Servers {
   if (url && directUrl && temporal.address) return { databaseUrl: url, directUrl, address: temporal.address };
   const here = url || temporal.address ? undefined : embeddedHere(config);
   if (here) return here;
-  throw new ConfigError([
-    ...(url ? [] : ['DATABASE_URL: expected where Postgres is; npm start brings its own']),
-    ...(temporal.address ? [] : ['TEMPORAL_ADDRESS: expected where Temporal is; npm start brings its own']),
-  ]);
+  throw new ConfigError(listMissingServers(config));
 }
 
 /** The servers that `npm start` runs in this folder, for one more worker. */
@@ -168,7 +166,7 @@ async function untilAnswered<T>(logger: Logger, part: string, stop: AbortSignal,
 
 async function main(stop: AbortSignal): Promise<void> {
   const { values } = parseArgs({ options: { pipelines: { type: 'string' }, maintenance: { type: 'boolean' } } });
-  const there = workedPipelines();
+  const there = listWorkedPipelines();
   const wanted = values.pipelines?.split(',').filter(Boolean) ?? there;
   const unknown = wanted.filter((each) => !there.includes(each));
   if (unknown.length > 0) {

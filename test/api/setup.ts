@@ -7,7 +7,7 @@ import type { Role } from '../../src/api/http/auth.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
 import { startEventHub } from '../../src/loops/event-hub.js';
-import { domainApi, loadConfig } from '../../src/start/parts/from-domains.js';
+import { buildDomainApi, loadConfig } from '../../src/start/parts/from-domains.js';
 import { pipelinesOf } from '../../src/start/parts/pipelines.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
@@ -80,7 +80,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     prisma,
     engine,
     schedules,
-    ...domainApi(config),
+    ...buildDomainApi(config),
     hub,
     pipelines: options.pipelines ?? pipelinesOf(config),
     ...(options.decisionSaves && { decisionSaves: options.decisionSaves }),

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '../../src/core/errors.js';
 
 type Options = Record<string, number | string | boolean>;
 
@@ -40,7 +41,7 @@ function parsed(args: readonly string[], defaults: Options): Record<string, stri
   try {
     return parseArgs({ args: [...args], options: Object.fromEntries(kinds) }).values;
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 }
 

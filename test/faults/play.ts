@@ -1,3 +1,4 @@
+import { messageOf } from '../../src/core/errors.js';
 import { until } from '../support/until.js';
 import { type Asked, askWhileHeld } from './ask.js';
 import { answerFaults, recoveryFaults } from './check.js';
@@ -43,7 +44,7 @@ function createPlay(field: Field, fault: FaultCase): Play {
     try {
       await act();
     } catch (error) {
-      played.wrong.push(error instanceof Error ? error.message : String(error));
+      played.wrong.push(messageOf(error));
     }
   }
 

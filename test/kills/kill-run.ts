@@ -1,3 +1,4 @@
+import { messageOf } from '../../src/core/errors.js';
 import type { Installation } from '../support/installation.js';
 import { type CampaignOptions, openCampaign } from './campaign.js';
 import { PHASES } from './phases.js';
@@ -11,7 +12,7 @@ export async function runKills(installation: Installation, options: CampaignOpti
     await campaign.finish();
   } catch (error) {
     // Time that is up, or a part that does not come back, ends the run and not its report.
-    campaign.ledger.complaints.push(error instanceof Error ? error.message : String(error));
+    campaign.ledger.complaints.push(messageOf(error));
   } finally {
     await campaign.close();
   }

@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { variableNames } from '../../src/start/parts/from-domains.js';
+import { listVariableNames } from '../../src/start/parts/from-domains.js';
 import { openDataDir } from '../../src/start/embedded/data-dir.js';
 import { freePort } from '../support/free-port.js';
 import { runChild } from './run-child.js';
@@ -14,7 +14,7 @@ async function failedStart(settings: Record<string, string>, account: { uid?: nu
   const names = ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
   const ports = await Promise.all(names.map(async (name) => [name, String(await freePort())] as const));
   // Nothing of the developer's own environment or .env: an empty variable counts as not set.
-  const unset = Object.fromEntries(variableNames().map((name) => [name, '']));
+  const unset = Object.fromEntries(listVariableNames().map((name) => [name, '']));
   const env = { ...unset, DATA_DIR: tempDir(), ...Object.fromEntries(ports), ...settings };
   const child = runChild('src/start/all.ts', [], { env, ...account });
   return { code: await child.exited, said: child.output() };

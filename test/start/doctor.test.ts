@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { PIPELINES } from '../../src/domains/tables.js';
-import { domainChecks } from '../../src/start/parts/from-domains.js';
+import { listDomainChecks } from '../../src/start/parts/from-domains.js';
 import { createTestDatabase, onServer, urlOfDatabase } from '../support/postgres.js';
 import { SCHEDULES } from '../support/schedules.js';
 import { createNamespace, settingsOf, startParts } from './parts.js';
@@ -59,7 +59,7 @@ describe('npm run doctor', () => {
       'api',
       'tokens',
       'data folder',
-      ...domainChecks().map(({ name }) => name),
+      ...listDomainChecks().map(({ name }) => name),
     ]);
     expect(report.ok).toBe(true);
     expect(code).toBe(0);

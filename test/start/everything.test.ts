@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../scripts/pid-lock.mjs';
 import { projectRoot } from '../../src/config.js';
 import { createApiClient } from '../../src/start/parts/api-client.js';
-import { variableNames } from '../../src/start/parts/from-domains.js';
+import { listVariableNames } from '../../src/start/parts/from-domains.js';
 import { freePort } from '../support/free-port.js';
 import { signalIfThere } from '../../src/start/embedded/os-process.js';
 import { until } from '../support/until.js';
@@ -84,7 +84,7 @@ describe('npm start', () => {
       const dataDir = tempDir();
       const names = ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
       const ports = await Promise.all(names.map(async (name) => [name, String(await freePort())] as const));
-      const unset = Object.fromEntries(variableNames().map((name) => [name, '']));
+      const unset = Object.fromEntries(listVariableNames().map((name) => [name, '']));
       const settings: Record<string, string> = {
         ...unset,
         ...Object.fromEntries(ports),

@@ -7,7 +7,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import type pg from 'pg';
 import { inject } from 'vitest';
 import { projectRoot } from '../../src/config.js';
-import { variableNames } from '../../src/start/parts/from-domains.js';
+import { listVariableNames } from '../../src/start/parts/from-domains.js';
 import { freePort } from '../support/free-port.js';
 import { nodePart } from '../../src/start/embedded/node-part.js';
 import { ensureAdminToken } from '../../src/start/parts/secrets.js';
@@ -18,7 +18,7 @@ import { createTestDatabase } from '../support/postgres.js';
 
 /** Settings for a process of ours, of which nothing comes from the tester's environment: an empty value is not set. */
 export function settingsOf(told: Record<string, string>): Record<string, string> {
-  return { ...Object.fromEntries(variableNames().map((name) => [name, ''])), ...told };
+  return { ...Object.fromEntries(listVariableNames().map((name) => [name, ''])), ...told };
 }
 
 /** A namespace of its own on the server of the test run: its task queues are nobody else's. */

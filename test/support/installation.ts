@@ -8,7 +8,7 @@ import { SignJWT } from 'jose';
 import pg from 'pg';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import { projectRoot } from '../../src/config.js';
-import { variableNames } from '../../src/start/parts/from-domains.js';
+import { listVariableNames } from '../../src/start/parts/from-domains.js';
 import { migrate } from '../../src/db/postgres/migrate.js';
 import { startPostgres } from '../../src/start/embedded/embedded-postgres.js';
 import { startTemporal } from '../../src/start/embedded/embedded-temporal.js';
@@ -158,7 +158,7 @@ export async function startInstallation(
   function environmentOf(told: Record<string, string>): Record<string, string> {
     return {
       // Neither the tester's environment nor an .env reaches the installation: an empty value counts as not set.
-      ...Object.fromEntries(variableNames().map((variable) => [variable, ''])),
+      ...Object.fromEntries(listVariableNames().map((variable) => [variable, ''])),
       DATABASE_URL: databaseUrl,
       TEMPORAL_ADDRESS: temporalAddress,
       DATA_DIR: folder,

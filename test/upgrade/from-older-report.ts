@@ -1,4 +1,5 @@
 import { projectRoot, readVersion } from '../../src/config.js';
+import { messageOf } from '../../src/core/errors.js';
 import { readFacts } from '../audit/facts.js';
 import { countOpenRuns } from '../audit/runs.js';
 import { findingsOf } from '../audit/verdict.js';
@@ -98,7 +99,7 @@ async function scheduleFindings({ installation, rollout, before, token }: Upgrad
     const after = await whenReconciled(temporalAddress, api);
     return { after, findings: [...(await runAsBefore(temporalAddress, before)), ...(await runNow(api, after))] };
   } catch (error) {
-    return { after: [], findings: [`the schedules: ${error instanceof Error ? error.message : String(error)}`] };
+    return { after: [], findings: [`the schedules: ${messageOf(error)}`] };
   }
 }
 

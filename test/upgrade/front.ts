@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../src/core/errors.js';
 import type { Answered, Client } from '../audit/client.js';
 import { until } from '../support/until.js';
 
@@ -89,7 +90,7 @@ export function createFront(token: string, sendsShedAgain: boolean): Front {
       if (answer.status >= 400) failures.push(`${what}: ${String(answer.status)} ${JSON.stringify(answer.body)}`);
       return answer;
     } catch (error) {
-      failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      failures.push(`${what}: ${messageOf(error)}`);
       return { status: 0, body: {} };
     }
   }

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { messageOf } from '../../src/core/errors.js';
 import { countLive, countRunningOn } from '../audit/facts.js';
 import { type Ledger, openLedger } from '../audit/ledger.js';
 import type { Installation } from '../support/installation.js';
@@ -143,7 +144,7 @@ export async function rollOut(
     });
   } catch (error) {
     // Time that is up, or a process that does not come or go, ends the rollout and not its report.
-    rollout.broken.push(error instanceof Error ? error.message : String(error));
+    rollout.broken.push(messageOf(error));
   } finally {
     await traffic.stop();
     deciding.abort();

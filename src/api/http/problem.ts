@@ -22,7 +22,7 @@ const DESCRIPTIONS = {
   400: 'The request is not valid; `errors` names the fields',
   401: 'No valid token',
   403: 'The role does not allow it',
-  404: 'There is no such thing, or it is not yours',
+  404: 'Not found, or not yours',
   409: 'It conflicts with what is there',
   413: 'The body is too large',
   415: 'The body is not JSON',
@@ -35,7 +35,7 @@ type ProblemStatus = keyof typeof DESCRIPTIONS;
 /** The problems that every signed-in route may answer with. */
 const COMMON = [400, 401, 403, 429, 500, 503] as const;
 
-/** Response schemas of the problems a route may answer with, besides the common ones. */
+/** Response schemas of the problems a route may answer with, besides the problems that every route has. */
 export function problems(...statuses: readonly ProblemStatus[]) {
   return Object.fromEntries([...COMMON, ...statuses].map((status) => [status, problemResponse(status)]));
 }

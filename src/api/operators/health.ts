@@ -73,13 +73,13 @@ export function addHealthRoutes(app: App, deps: Deps): void {
       };
       if (!workers) {
         throw new AppError('database_unavailable', 'the database does not answer', {
-          facts: { parts: { postgres: away('Postgres does not answer.'), ...parts } },
+          facts: { parts: { postgres: sayAway('Postgres does not answer.'), ...parts } },
         });
       }
       const isDegraded = Object.values(parts).some((part) => part.status === 'away');
       return {
         status: isDegraded ? ('degraded' as const) : ('ok' as const),
-        parts: { postgres: ok('Postgres answers.'), ...parts },
+        parts: { postgres: sayOk('Postgres answers.'), ...parts },
       };
     },
   );
@@ -88,60 +88,60 @@ export function addHealthRoutes(app: App, deps: Deps): void {
 /** A process that sheds requests is not ready for them, and `npm start` must not announce it yet. Degraded and not down: a
  *  proxy that took every busy process out would leave none. */
 function requestsOf(app: App): Part {
-  if (!app.isUnderPressure()) return ok('Requests are served.');
-  return away('This process is late and sheds requests; they are to be tried again.');
+  if (!app.isUnderPressure()) return sayOk('Requests are served.');
+  return sayAway('This process is late and sheds requests; they are to be tried again.');
 }
 
-const UNKNOWN_WORKERS = unknown('Postgres, which knows the workers, does not answer.');
+const UNKNOWN_WORKERS = sayUnknown('Postgres, which knows the workers, does not answer.');
 
 /** Null: Postgres does not answer. */
 async function workersOf({ prisma }: Deps): Promise<Part | null> {
   const seen = await giveUpAfter(PATIENCE_MS, readWorkersSeen(prisma)).catch(() => null);
   if (!seen) return null;
   const { registered, present } = seen;
-  if (present > 0) return ok(`${String(present)} ${present === 1 ? 'worker is' : 'workers are'} there.`);
-  if (registered === 0) return away('No worker has ever registered; what is submitted waits.');
-  return away(`No worker was seen in the last ${String(WORKER_SILENT_SECONDS)} s; what is submitted waits.`);
+  if (present > 0) return sayOk(`${present} ${present === 1 ? 'worker is' : 'workers are'} there.`);
+  if (registered === 0) return sayAway('No worker has ever registered; what is submitted waits.');
+  return sayAway(`No worker was seen in the last ${WORKER_SILENT_SECONDS} s; what is submitted waits.`);
 }
 
 async function temporalOf(engineHealth: EngineHealth): Promise<Part> {
-  if (await engineHealth.isThere()) return ok('Temporal answers.');
-  return away('Temporal does not answer; reads work, and what is submitted starts when it is back.');
+  if (await engineHealth.isThere()) return sayOk('Temporal answers.');
+  return sayAway('Temporal does not answer; reads work, and what is submitted starts when it is back.');
 }
 
 /** An open breaker is no fault of this service: requests are served, and items wait for the service that is down. */
 async function breakersOf({ prisma }: Deps): Promise<Part> {
   const open = await giveUpAfter(PATIENCE_MS, listOpenBreakers(prisma)).catch(() => null);
-  if (!open) return unknown('Postgres, which knows the breakers, does not answer.');
-  if (open.length === 0) return ok('Nothing is held back.');
-  return away(
+  if (!open) return sayUnknown('Postgres, which knows the breakers, does not answer.');
+  if (open.length === 0) return sayOk('Nothing is held back.');
+  return sayAway(
     open.map((each) => `${each.pipeline} is held since ${each.openedAt.toISOString()}: ${each.reason}.`).join(' '),
   );
 }
 
 function loopOf(name: string, did: string, loop: { lastTurnAt(): Date | null } | undefined): Part {
   const lastTurnAt = loop?.lastTurnAt();
-  if (!lastTurnAt) return unknown(`The ${name} has not ${did} yet.`);
+  if (!lastTurnAt) return sayUnknown(`The ${name} has not ${did} yet.`);
   const lateMs = Date.now() - lastTurnAt.getTime();
-  if (lateMs < LOOP_LATE_MS) return ok(`The ${name} has just ${did}.`);
-  return away(`The ${name} has not ${did} for ${String(Math.round(lateMs / 1_000))} s.`);
+  if (lateMs < LOOP_LATE_MS) return sayOk(`The ${name} has just ${did}.`);
+  return sayAway(`The ${name} has not ${did} for ${Math.round(lateMs / 1_000)} s.`);
 }
 
 /** Operators must see that recovery has stopped before it is needed. */
 async function sweepsOf(sweeps: Deps['sweeps']): Promise<Part> {
-  if (!sweeps) return unknown('Nobody watches the sweeps here.');
+  if (!sweeps) return sayUnknown('Nobody watches the sweeps here.');
   const late = await giveUpAfter(PATIENCE_MS, sweeps.late()).catch(() => null);
-  if (!late) return unknown('Postgres, which knows when sweeps ended, does not answer.');
-  if (late.length > 0) return away(late.map(({ sentence }) => sentence).join(' '));
-  return ok('No sweep is late.');
+  if (!late) return sayUnknown('Postgres, which knows when sweeps ended, does not answer.');
+  if (late.length > 0) return sayAway(late.map(({ sentence }) => sentence).join(' '));
+  return sayOk('No sweep is late.');
 }
 
-function ok(detail: string): Part {
+function sayOk(detail: string): Part {
   return { status: 'ok', detail };
 }
-function away(detail: string): Part {
+function sayAway(detail: string): Part {
   return { status: 'away', detail };
 }
-function unknown(detail: string): Part {
+function sayUnknown(detail: string): Part {
   return { status: 'unknown', detail };
 }

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { messageOf } from '../../core/errors.js';
 
 /** The key that Prisma's own `migrate deploy` locks, so that it and this migration never run at once. */
 const PRISMA_MIGRATE_LOCK = 72707369;
@@ -108,7 +109,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`migration ${migration.name} failed and was rolled back: ${reason}`, { cause: error });
   }
 }

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type pg from 'pg';
 import { giveUpAfter } from '../../api/items/engine-health.js';
 import type { Config } from '../../config.js';
+import { messageOf } from '../../core/errors.js';
 import type { Installation } from '../embedded/installation.js';
 
 /** The result of a check. A warning or a problem says what to do about it. */
@@ -28,7 +29,7 @@ export interface Check {
 
 export type NamedFinding = { name: string } & Finding;
 
-/** The limit of a check that names none of its own. A sound part answers in milliseconds. */
+/** The limit of a check that names no limit of its own. A sound part answers in milliseconds. */
 const CHECK_LIMIT_MS = 5_000;
 
 /** Runs every check independently. A check that fails or hangs is a finding, and the other checks are made all the
@@ -57,19 +58,19 @@ interface Made {
 }
 
 function notMade(name: string, blockedBy: string): Made {
-  const finding = warning(`Not checked, because '${blockedBy}' has a problem.`, 'Solve that one first.');
+  const finding = reportWarning(`Not checked, because '${blockedBy}' has a problem.`, 'Solve that one first.');
   return { finding: { name, ...finding }, blockedBy };
 }
 
-export function ok(says: string): Finding {
+export function reportOk(says: string): Finding {
   return { level: 'ok', says };
 }
 
-export function warning(says: string, remedy: string): Finding {
+export function reportWarning(says: string, remedy: string): Finding {
   return { level: 'warning', says, remedy };
 }
 
-export function problem(says: string, remedy: string): Finding {
+export function reportProblem(says: string, remedy: string): Finding {
   return { level: 'problem', says, remedy };
 }
 
@@ -77,12 +78,9 @@ async function runBounded(run: () => Promise<Finding> | Finding, limitMs: number
   try {
     return await giveUpAfter(limitMs, Promise.resolve(run()));
   } catch (error) {
-    return problem(`Could not be checked: ${messageOf(error)}.`, 'See whether that part is overloaded, and its logs.');
+    return reportProblem(
+      `Could not be checked: ${messageOf(error)}.`,
+      'See whether that part is overloaded, and its logs.',
+    );
   }
-}
-
-export function messageOf(error: unknown): string {
-  // Connecting to a name with several addresses fails with an error for each, and no message of its own.
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { projectRoot } from '../../config.js';
+import { messageOf } from '../../core/errors.js';
 import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import { pendingMigrations } from '../../db/postgres/migrate.js';
 import { HELD_LOCKS } from '../../db/recovery/workers.js';
-import { type Check, type Finding, messageOf, ok, type Patient, problem, warning } from './check.js';
+import { type Check, type Finding, type Patient, reportOk, reportProblem, reportWarning } from './check.js';
 import { clockFinding } from './clock.js';
 
 /** The oldest version that is tested. */
@@ -22,7 +23,7 @@ export const databaseChecks: readonly Check[] = [
 
 async function checkReachable({ config, installation, pool }: Patient): Promise<Finding> {
   if (!pool || installation.databaseUrl === undefined) {
-    return problem(
+    return reportProblem(
       `No Postgres was ever started in ${config.dataDir}.`,
       'Start it with npm start, or set DATABASE_URL.',
     );
@@ -31,24 +32,24 @@ async function checkReachable({ config, installation, pool }: Patient): Promise<
   const server = `${hostname || 'localhost'}:${port || '5432'}`;
   try {
     await pool.query('SELECT 1');
-    return ok(`Postgres answers at ${server}.`);
+    return reportOk(`Postgres answers at ${server}.`);
   } catch (error) {
     const code = error instanceof pg.DatabaseError ? error.code : undefined;
     if (code === '28P01' || code === '28000') {
-      return problem(
+      return reportProblem(
         `The Postgres at ${server} refuses user '${username}'.`,
         'Correct user and password in DATABASE_URL.',
       );
     }
     if (code === '3D000') {
-      return problem(
+      return reportProblem(
         `The Postgres at ${server} has no database '${pathname.slice(1)}'.`,
         'Create it, or correct DATABASE_URL.',
       );
     }
     const remedy =
       config.database.url === undefined ? 'Start it with npm start.' : 'Start it, or correct DATABASE_URL.';
-    return problem(`Postgres does not answer at ${server} (${messageOf(error)}).`, remedy);
+    return reportProblem(`Postgres does not answer at ${server} (${messageOf(error)}).`, remedy);
   }
 }
 
@@ -58,20 +59,22 @@ async function checkVersion(patient: Patient): Promise<Finding> {
     `SELECT current_setting('server_version') AS name, current_setting('server_version_num')::int AS number`,
   );
   const says = `It is Postgres ${name}.`;
-  return number >= MIN_VERSION * 10_000 ? ok(says) : problem(says, `Upgrade it to ${MIN_VERSION} or later.`);
+  return number >= MIN_VERSION * 10_000
+    ? reportOk(says)
+    : reportProblem(says, `Upgrade it to ${MIN_VERSION} or later.`);
 }
 
 async function checkMigrations({ installation }: Patient): Promise<Finding> {
   const folder = join(projectRoot, 'prisma', 'migrations');
   try {
     const pending = await pendingMigrations(installation.databaseUrl ?? '', folder);
-    if (pending.length === 0) return ok('Every migration is applied.');
-    return problem(
+    if (pending.length === 0) return reportOk('Every migration is applied.');
+    return reportProblem(
       `Not applied: ${pending.join(', ')}.`,
       'npm start applies them to the database that DATABASE_URL names; so does npx prisma migrate deploy.',
     );
   } catch (error) {
-    return problem(
+    return reportProblem(
       `The history of migrations is not ours: ${messageOf(error)}.`,
       'Use the version that fits this database.',
     );
@@ -100,19 +103,19 @@ async function checkWorkers(patient: Patient): Promise<Finding> {
   );
   if (present.length === 0) {
     const wake = silent.length > 0 ? ` Or wake ${silent.join(', ')}: the process is there and says nothing.` : '';
-    return problem(
+    return reportProblem(
       `No worker was seen in the last ${WORKER_SILENT_SECONDS} s.`,
       `Start workers with npm run worker.${wake}`,
     );
   }
   // A worker that holds its lock and is silent is frozen or blocked. It takes no work, and nobody restarts it.
   if (silent.length > 0) {
-    return warning(
+    return reportWarning(
       `Silent for more than ${WORKER_SILENT_SECONDS} s though the process is there: ${silent.join(', ')}.`,
       'Wake it, or end it and start another: what it held is done elsewhere.',
     );
   }
-  return ok(`There: ${present.join(', ')}.`);
+  return reportOk(`There: ${present.join(', ')}.`);
 }
 
 async function queryOne<Row extends pg.QueryResultRow>({ pool }: Patient, statement: string): Promise<Row> {

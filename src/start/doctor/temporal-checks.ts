@@ -12,7 +12,7 @@ import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-at
 import { taskQueueOf } from '../../temporal/task-queues.js';
 import { scheduledJobsOf } from '../parts/jobs.js';
 import { pipelinesOf } from '../parts/pipelines.js';
-import { type Check, type Finding, ok, type Patient, problem, warning } from './check.js';
+import { type Check, type Finding, type Patient, reportOk, reportProblem, reportWarning } from './check.js';
 import { clockFinding } from './clock.js';
 
 const TEMPORAL = 'temporal';
@@ -20,7 +20,7 @@ const NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
 const UNAUTHENTICATED = 16;
 
-/** Below what a check may take, so that the sentence is ours. */
+/** Shorter than the limit of a check, so that this check words the finding. */
 const ANSWER_WITHIN_MS = 4_000;
 
 const QUEUE_TYPE = proto.temporal.api.enums.v1.TaskQueueType;
@@ -42,21 +42,27 @@ async function checkReachable({ config, installation, temporal }: Patient): Prom
   const { address, namespace } = installation.temporal;
   try {
     await giveUpAfter(ANSWER_WITHIN_MS, temporal.connection.workflowService.describeNamespace({ namespace }));
-    return ok(`Temporal answers at ${address} and has the namespace '${namespace}'.`);
+    return reportOk(`Temporal answers at ${address} and has the namespace '${namespace}'.`);
   } catch (error) {
     const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
     if (code === NOT_FOUND) {
-      return problem(
+      return reportProblem(
         `The Temporal at ${address} has no namespace '${namespace}'.`,
         `Create it (temporal operator namespace create ${namespace}), or correct TEMPORAL_NAMESPACE.`,
       );
     }
     if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) {
-      return problem(`The Temporal at ${address} refuses us.`, 'Correct TEMPORAL_API_KEY and TEMPORAL_NAMESPACE.');
+      return reportProblem(
+        `The Temporal at ${address} refuses us.`,
+        'Correct TEMPORAL_API_KEY and TEMPORAL_NAMESPACE.',
+      );
     }
     const start =
       config.temporal.address === undefined ? 'Start it with npm start.' : 'Start it, or correct TEMPORAL_ADDRESS.';
-    return problem(`Temporal does not answer at ${address}.`, `${start} TEMPORAL_TLS says whether it expects TLS.`);
+    return reportProblem(
+      `Temporal does not answer at ${address}.`,
+      `${start} TEMPORAL_TLS says whether it expects TLS.`,
+    );
   }
 }
 
@@ -73,7 +79,7 @@ async function checkClock({ installation, temporal }: Patient): Promise<Finding>
   const polling = connection.withAbortSignal(over.signal, () =>
     connection.withDeadline(beforeMs + ANSWER_WITHIN_MS, poll),
   );
-  polling.catch(() => undefined); // it is ended below, or the server does not let us poll: then nobody is found
+  polling.catch(() => undefined); // it is ended below, or the server does not let us poll, and then no poller is found
   try {
     while (Date.now() - beforeMs < ANSWER_WITHIN_MS) {
       const pollers = await pollersOf(temporal, namespace, queue, KINDS.workflow);
@@ -81,7 +87,7 @@ async function checkClock({ installation, temporal }: Patient): Promise<Finding>
       if (ours) return clockFinding('Temporal', { beforeMs, theirsMs: ours.seenAt.getTime(), afterMs: Date.now() });
       await pause(20);
     }
-    return warning('The clock of Temporal could not be read.', 'Compare it by hand, or see that NTP sets it.');
+    return reportWarning('The clock of Temporal could not be read.', 'Compare it by hand, or see that NTP sets it.');
   } finally {
     over.abort();
   }
@@ -89,8 +95,8 @@ async function checkClock({ installation, temporal }: Patient): Promise<Finding>
 
 async function checkSearchAttribute({ temporal }: Patient): Promise<Finding> {
   const { name } = PIPELINE_ATTRIBUTE;
-  if (await hasSearchAttribute(temporal)) return ok(`Runs can be searched by ${name}.`);
-  return warning(
+  if (await hasSearchAttribute(temporal)) return reportOk(`Runs can be searched by ${name}.`);
+  return reportWarning(
     `The search attribute ${name} is missing; runs are started without it.`,
     `Create it: temporal operator search-attribute create --name ${name} --type Keyword.`,
   );
@@ -103,15 +109,18 @@ async function checkSchedules({ config, temporal }: Patient): Promise<Finding> {
   const missing = found.filter(({ status }) => status === null).map(({ id }) => id);
   const paused = found.filter(({ status }) => status?.paused).map(({ id }) => id);
   if (missing.length > 0) {
-    return problem(
+    return reportProblem(
       `Temporal has no schedule ${missing.join(', ')}; nobody sweeps or cleans up.`,
       'Start the API, which makes them, and see in its log why it could not.',
     );
   }
   if (paused.length > 0) {
-    return warning(`Paused: ${paused.join(', ')}.`, 'Resume with POST /api/v1/schedules/<id>/resume when it is time.');
+    return reportWarning(
+      `Paused: ${paused.join(', ')}.`,
+      'Resume with POST /api/v1/schedules/<id>/resume when it is time.',
+    );
   }
-  return ok(`${String(found.length)} schedules are there: ${found.map(({ id }) => id).join(', ')}.`);
+  return reportOk(`${found.length} schedules are there: ${found.map(({ id }) => id).join(', ')}.`);
 }
 
 async function checkPolled({ installation, pool, temporal }: Patient, pipeline: string): Promise<Finding> {
@@ -127,8 +136,10 @@ async function checkPolled({ installation, pool, temporal }: Patient, pipeline: 
   );
   const missing = polled.filter(({ count }) => count === 0).map(({ kind }) => kind);
   if (missing.length === 0)
-    return ok(`${polled.map(({ count }) => count).join(' and ')} workers poll for its workflow and activity tasks.`);
-  return problem(
+    return reportOk(
+      `${polled.map(({ count }) => count).join(' and ')} workers poll for its workflow and activity tasks.`,
+    );
+  return reportProblem(
     `Nobody polls for the ${missing.join(' and ')} tasks of '${queue}'; what is submitted waits.`,
     `Start a worker that serves it: npm run worker -- --pipelines ${pipeline}.`,
   );

@@ -49,7 +49,7 @@ export interface Domain<Settings = unknown> {
   letters?(parts: LetterParts): Readonly<Record<string, WriteLetter>>;
   /** → doctor */
   checks?: readonly Check[];
-  /** Programs for a person at a terminal; importing one runs it. → start/do */
+  /** Programs for a person at a terminal; importing a program runs it. → start/do */
   commands?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 

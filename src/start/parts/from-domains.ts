@@ -6,26 +6,26 @@ import type { Check } from '../doctor/check.js';
 import { settingsOf, type StageParts, type StagesByPipeline } from './domain.js';
 
 /** The settings that the domains declare. */
-function settingsParts(): SettingsParts {
+function collectSettingsParts(): SettingsParts {
   return Object.fromEntries(DOMAINS.flatMap(({ name, settings }) => (settings ? [[name, settings]] : [])));
 }
 
 /** Every variable that this program reads. */
-export function variableNames(): string[] {
-  return variableNamesOf(settingsParts());
+export function listVariableNames(): string[] {
+  return variableNamesOf(collectSettingsParts());
 }
 
 /** The configuration of this process, with the settings of every domain. */
 export function loadConfig(environment?: Readonly<Record<string, string | undefined>>): Config {
-  return readConfig(settingsParts(), environment);
+  return readConfig(collectSettingsParts(), environment);
 }
 
 /** The pipelines that have stages, so that a worker can walk their items. */
-export function workedPipelines(): string[] {
+export function listWorkedPipelines(): string[] {
   return DOMAINS.filter(({ stages }) => stages !== undefined).flatMap(({ tables }) => tables.map(({ name }) => name));
 }
 
-/** Builds the stages of the wanted pipelines; a domain without one of them is not asked. */
+/** Builds the stages of the wanted pipelines; a domain without a wanted pipeline is not asked. */
 export async function createStages(
   config: Config,
   parts: StageParts,
@@ -39,7 +39,7 @@ export async function createStages(
 type DomainApi = Pick<ApiDeps, 'decisionSaves' | 'domainRoutes' | 'follows'>;
 
 /** The parts that the domains add to the API. */
-export function domainApi(config: Config): DomainApi {
+export function buildDomainApi(config: Config): DomainApi {
   return {
     decisionSaves: Object.assign({}, ...DOMAINS.map(({ decisions }) => decisions)) as DomainApi['decisionSaves'],
     domainRoutes: DOMAINS.map((domain) => (app, parts) => domain.routes?.(app, parts, settingsOf(config, domain))),
@@ -51,7 +51,7 @@ export function lettersOf({ links }: Pick<Config, 'links'>): Readonly<Record<str
   return Object.assign({}, ...DOMAINS.map((domain) => domain.letters?.({ links }))) as Record<string, WriteLetter>;
 }
 
-export function domainChecks(): Check[] {
+export function listDomainChecks(): Check[] {
   return DOMAINS.flatMap(({ checks = [] }) => checks);
 }
 

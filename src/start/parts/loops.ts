@@ -63,7 +63,7 @@ export function startLoops(parts: LoopParts): Loops {
   const hub = startEventHub({ pool, logger });
   const small = [closeQuietBreakers(parts), rollUp(parts)];
   const over = new AbortController();
-  const identity = `api@${hostname()}:${String(process.pid)}`;
+  const identity = `api@${hostname()}:${process.pid}`;
   const working = { config, pool, engine, pipelines, identity, logger };
   const maintenance = runMaintenance(working, { client, rows: schedules.rows }, over.signal);
   const jobs = runJobs({ ...working, databaseUrl }, over.signal);

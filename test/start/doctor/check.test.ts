@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Check, ok, type Patient, problem, runChecks } from '../../../src/start/doctor/check.js';
+import { type Check, type Patient, reportOk, reportProblem, runChecks } from '../../../src/start/doctor/check.js';
 import { clockFinding } from '../../../src/start/doctor/clock.js';
 
 /** None of these looks at it. */
@@ -14,7 +14,7 @@ describe('the checks of the doctor', () => {
     const checks = [
       check('fails', () => Promise.reject(new Error('no such host'))),
       check('hangs', () => new Promise(() => undefined)),
-      check('fine', () => ok('all is well')),
+      check('fine', () => reportOk('all is well')),
     ];
 
     expect(await runChecks(checks, NOBODY, 20)).toMatchObject([
@@ -34,9 +34,9 @@ describe('the checks of the doctor', () => {
 
   it('are not made where what they need has a problem, and say whose', async () => {
     const checks = [
-      check('database', () => problem('It is away.', 'Start it.')),
-      check('migrations', () => ok('never looked at'), 'database'),
-      check('workers', () => ok('never looked at'), 'migrations'),
+      check('database', () => reportProblem('It is away.', 'Start it.')),
+      check('migrations', () => reportOk('never looked at'), 'database'),
+      check('workers', () => reportOk('never looked at'), 'migrations'),
     ];
 
     expect((await runChecks(checks, NOBODY)).map(({ level, says }) => `${level}: ${says}`)).toEqual([

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import { ConfigError } from '../../../config.js';
+import { messageOf } from '../../../core/errors.js';
+import { closingSentenceOf } from '../../../start/parts/closing-sentence.js';
 import { loadConfig } from '../../../start/parts/from-domains.js';
 import { createPool } from '../../../db/postgres/client.js';
 import { isTransient } from '../../../db/postgres/database-fault.js';
@@ -90,11 +91,11 @@ async function main(): Promise<void> {
   }
 }
 
-/** An error that its reader can act on is shown as one sentence. Any other error is a bug, so its stack is shown. */
 function sentenceOf(error: unknown): string {
-  if (error instanceof StartError || error instanceof ConfigError) return error.message;
-  if (isTransient(error)) return `drill: the database does not answer (${(error as Error).message}).`;
-  return `drill: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  const isDatabaseAway = !(error instanceof StartError) && isTransient(error);
+  return isDatabaseAway
+    ? `drill: the database does not answer (${messageOf(error)}).`
+    : closingSentenceOf(error, 'drill');
 }
 
 function say(line: string): void {

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../config.js';
+import { closingSentenceOf } from '../../../start/parts/closing-sentence.js';
 import { loadConfig } from '../../../start/parts/from-domains.js';
 import { createApiClient, tokenFor } from '../../../start/parts/api-client.js';
 import { asksForHelp } from '../../../start/parts/asks-for-help.js';
@@ -40,17 +40,11 @@ async function main(): Promise<void> {
     say(JSON.stringify(submitFiguresOf(seen)));
     process.exitCode = exitCodeOf(seen);
   } catch (error) {
-    const sentence = sentenceOf(error);
+    const sentence = closingSentenceOf(error, 'submit');
     process.stderr.write(`${sentence}\n`);
     say(JSON.stringify({ ok: false, problem: sentence }));
     process.exitCode = EXIT_NOT_SUBMITTED;
   }
-}
-
-/** An error that the reader can act on is printed as its sentence. Any other error is a fault of ours and shows its stack. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof StartError || error instanceof ConfigError) return error.message;
-  return `submit: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
 function say(line: string): void {

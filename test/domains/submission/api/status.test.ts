@@ -237,7 +237,7 @@ describe('the status link of a submission', () => {
     for (const each of forged) {
       const response = await api.call({ url: `/api/v1/status/${each}` });
       expect(response.json(), each).toEqual({
-        ...{ type: 'urn:unstuck:problem:not_found', title: 'There is no such thing', status: 404, code: 'not_found' },
+        ...{ type: 'urn:unstuck:problem:not_found', title: 'Not found', status: 404, code: 'not_found' },
         ...{ detail: 'this link leads to no submission', requestId: expect.any(String) as string },
       });
     }
@@ -258,14 +258,14 @@ describe('the status link of a submission', () => {
   });
 });
 
-describe('where nothing can sign links', () => {
-  it('there are none', () => {
+describe('a status link', () => {
+  it('is null where no secret can sign it', () => {
     const links = createStatusLinks({ secret: undefined, publicUrl: 'https://unstuck.example.com' }, STATUS_LINKS);
     expect(links.statusUrlOf('01934f6c-0000-7000-8000-000000000001')).toBeNull();
     expect(links.itemIn('A'.repeat(64))).toBeNull();
   });
 
-  it('and where the public address is known they begin with it', () => {
+  it('begins with the public address where it is known', () => {
     const links = createStatusLinks({ secret: SECRET, publicUrl: 'https://unstuck.example.com/' }, STATUS_LINKS);
     expect(links.statusUrlOf('01934f6c-0000-7000-8000-000000000001')).toMatch(
       /^https:\/\/unstuck\.example\.com\/api\/v1\/status\/[\w-]{64}$/,
