@@ -63,8 +63,8 @@ function retryLater(
   return ApplicationFailure.create({ message: error.message, type: error.class, nextRetryDelay: retryInMs });
 }
 
-/** Commits, however long the database is away, because an attempt that never ends would count as a crash. After a lost answer it asks
- *  what became of the attempt, and claims again where the database has lost the claim. Returns the error where the save is at fault. */
+/** Commits, however long the database is away, because an attempt that never ends would count as a crash. After a lost answer it reads
+ *  how the attempt ended, and claims again where the database has lost the claim. Returns the error where the save is at fault. */
 async function commitOrReread(deps: SettleDeps, claimed: Claimed, ending: Ending): Promise<Committed | Error> {
   let lost = false;
   let answered = 0;

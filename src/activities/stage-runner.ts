@@ -30,7 +30,7 @@ export interface RunnerDeps {
  *  longer hold, because it is woken when somebody ends the hold. */
 const SHORT_HOLD_MS = 5_000;
 
-/** Ten seconds in all: during a rolling upgrade both versions run for longer, but each try may meet a worker of the new one. */
+/** Ten seconds in all: during a rolling upgrade both versions run for longer, but each try may meet a worker of the new version. */
 const UNKNOWN_STAGE_TRIES = 10;
 const UNKNOWN_STAGE_RETRY_MS = 1_000;
 
@@ -49,7 +49,7 @@ export function createActivities(deps: RunnerDeps): Record<string, ActivityFunct
 }
 
 /** Answers for a stage that this version does not know. A newer worker may know it, so the task goes back a few times. After that, a
- *  changed table no longer has the stage, and the row says what comes instead. */
+ *  changed table no longer has the stage, and the row says which stage comes instead. */
 async function askRowAfterSomeTries(): Promise<Step> {
   const { attempt, activityType } = Context.current().info;
   if (attempt > UNKNOWN_STAGE_TRIES) return Promise.resolve({ do: 'next' });

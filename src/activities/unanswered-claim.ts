@@ -6,7 +6,7 @@ interface Unanswered {
   attempt: number;
 }
 
-/** The id of the attempt before, if its claim got no answer: nobody has begun under that id, so a task that is found claimed by it has
+/** The id of the attempt before, if its claim got no answer. No stage has begun under that id, so a task that is claimed under it has
  *  brought down no worker. Only the very next attempt may conclude this, because an attempt in between may have begun under the id and
  *  died before it could beat. */
 export function findUnansweredClaim(): string | undefined {

@@ -36,7 +36,7 @@ const ROW_BEATS_PER_TIMEOUT = 2;
 export interface Watch {
   /** Superseded: another attempt holds the task now, or the item has moved on, so that nothing may be written. */
   run(stage: AnyStage): Promise<Ending | 'superseded'>;
-  /** Aborted when the worker shuts down or the run was cancelled: from then on nobody waits for a write. */
+  /** Aborted when the worker shuts down or the run was cancelled: from then on no write is waited for. */
   released: GiveUp;
   stop(): void;
 }

@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.js';
 import { OversizedAnswer } from './model-fetch.js';
 import { retryAfterMsOf } from './retry-after.js';
 
-/** The words of one use of a model, so that a message says which of several models failed, and what it was shown. */
+/** The words of one use of a model, so that a message names the model that failed and the content that it was shown. */
 export interface ModelWords {
   /** `summarizer` reads "the summarizer did not answer in time". */
   role: string;
@@ -13,7 +13,7 @@ export interface ModelWords {
   variables: string;
 }
 
-/** What a refusal of each status means to the operator of the installation. */
+/** The meaning of a refusal, by status, for the operator of the installation. */
 const REFUSALS: ReadonlyMap<number, (variables: string) => string> = new Map([
   [400, (its) => `it does not understand our request: check ${its}_MODEL and ${its}_ANSWER_FORMAT`],
   [401, (its) => `it does not accept the key: check ${its}_API_KEY`],

@@ -53,7 +53,7 @@ function mailOf(notice: Notice, from: string, recipients: readonly string[]) {
   };
 }
 
-/** The text for operators and owners, who know what an event is. */
+/** The text for operators and owners, who know the word event. */
 function noteOf({ id, sentence, pipeline, itemId, at }: Notice): Letter {
   const about = [pipeline, itemId].filter((part) => part !== null).join(' ');
   const lines = [sentence, '', ...(about ? [`About: ${about}`] : []), `At: ${at.toISOString()}`, `Event: ${id}`];

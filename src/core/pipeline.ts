@@ -94,7 +94,7 @@ export interface Pipeline<Name extends string = string, S = States> {
   /** The column of the domain's own table with the mail address of a person who is told of the item's end, besides its
    *  owner. */
   tells?: { table: string; column: string };
-  /** How many live items one owner may have; admins are not limited. Without it nobody is. */
+  /** How many live items one owner may have. Admins are not limited. Without this number no owner is limited. */
   livePerOwner?: number;
   /** Whether a dedupe key is unique among live items only, or among all items that ever were. */
   dedupes?: 'live' | 'all';
@@ -120,7 +120,7 @@ type ReasonsOfOutcomes<S> = {
     : unknown;
 };
 
-/** The state that spent tries lead to; none for `skip` and `leave`. */
+/** The state that spent tries lead to. `skip` and `leave` lead to no state. */
 type SpentState<S> = S extends { move: infer State extends string } ? State : never;
 
 type StageOptions<S> = Omit<StageRow, 'stage' | 'fanOut' | 'spent'> & { spent: S };

@@ -1,4 +1,4 @@
-/** How fast a queue went lately while there was work, and what keeps it from going on now. */
+/** The speed of a queue in its recent busy hours, and the obstacles that stop it now. */
 export interface Throughput {
   /** The latest items whose automatic work ended in the last 6 hours. */
   sampleSize: number;
@@ -11,7 +11,7 @@ export interface Throughput {
   pausedUntil: Date | null;
   /** The breaker that holds items back, and when it lets the next item through. */
   breaker: { nextPassAt: Date } | null;
-  /** Workers that are there. */
+  /** Present workers that serve the pipeline. */
   workers: number;
 }
 
@@ -24,11 +24,10 @@ export interface EstimateBasis {
 export type Estimate =
   { seconds: number; why: null; basis: EstimateBasis } | { seconds: null; why: string; basis: EstimateBasis | null };
 
-/** Fewer say nothing of the next. */
+/** A smaller sample predicts nothing. */
 const MIN_SAMPLE = 3;
 
-/** How long it takes until everything up to a place in the queue has been worked on, if that goes as fast as it did lately
- *  while there was work: idle hours say nothing of how long work takes. What can't be known is null and says why. */
+/** Estimates when the item's turn has been worked off, at the recent speed of busy hours. Unknown: null, with the reason. */
 export function estimateOf(position: number, throughput: Throughput, isPaused = false): Estimate {
   const { sampleSize, typicalMs, busyMs } = throughput;
   const basis = sampleSize > 0 ? basisOf(throughput) : null;

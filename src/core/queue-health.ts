@@ -1,7 +1,7 @@
 export interface QueueFacts {
   pause: { until: Date; reason: string } | null;
   isEngineThere: boolean;
-  /** Those that ask for work; undefined: not known. */
+  /** Workers that ask for work. Undefined: not known. */
   workers: number | undefined;
   /** Items that stand in the queue. */
   waiting: number;

@@ -18,7 +18,7 @@ export interface QueueStatus {
 /** The workflow engine. Every call may fail with AppError `engine_unavailable`: then nothing is known, and the caller
  *  does nothing and tries again later. */
 export interface Engine {
-  /** Starts the run. One that is there already, running or closed, is success. */
+  /** Starts the run. A run that is there already, running or closed, counts as success. */
   start(run: RunInput): Promise<void>;
   /** Tells the run to look at its row. False: there is no such open run. */
   wake(run: RunRef): Promise<boolean>;
@@ -26,12 +26,12 @@ export interface Engine {
   end(run: RunRef): Promise<void>;
   describe(run: RunRef): Promise<RunStatus>;
   queue(pipeline: string): Promise<QueueStatus>;
-  /** The open runs of a pipeline, oldest knowledge included: one may have closed since. */
+  /** The open runs of a pipeline, as the search index knows them. A listed run may have closed since. */
   openRuns(pipeline: string): AsyncIterable<RunRef & { startedAt: Date }>;
   /** Ends the attempt that holds this task token, so that the next attempt begins at once. False: the attempt is over
    *  already. The token names the attempt and never an id, because an id could end the healthy attempt that follows. */
   failAttempt(token: Uint8Array, why: string): Promise<boolean>;
-  /** Lets any worker take the run's next workflow task, not only the one that has it cached. */
+  /** Lets any worker take the run's next workflow task, not only the worker that has the run cached. */
   resetSticky(run: RunRef): Promise<void>;
   /** Throws when the engine does not answer. */
   ping(): Promise<void>;

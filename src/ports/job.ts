@@ -8,7 +8,7 @@ import type { Sql } from './sql.js';
 
 /** The means that a process gives to the jobs it works on. */
 export interface JobParts {
-  /** Connections of the job's queue: those of the API process only where the job names no queue. */
+  /** Connections of the job's queue. A job that names no queue uses the connections of the API process. */
   pool: pg.Pool;
   engine: Engine;
   /** With the operator's settings laid over them. */

@@ -8,7 +8,7 @@ export interface Question<Value> {
   /** The form of the answer. Some services refuse a schema with bounds (minimum, maxLength, pattern), so spell
    *  values out. */
   schema: z.ZodType<Value>;
-  /** What the answer is called, such as `summary`. Some services want a name beside the schema. */
+  /** The name of the answer, such as `summary`. Some services want a name beside the schema. */
   answerName: string;
   /** For the whole answer, however slowly it arrives. */
   timeoutMs: number;

@@ -24,7 +24,7 @@ export interface Schedules {
   rows: readonly ScheduleRow[];
   /** Null: the engine does not have it. */
   find(id: string): Promise<ScheduleStatus | null>;
-  /** Starts a run now; left out, and counted as skipped, when one goes on. */
+  /** Starts a run now. While a run goes on, no run is started and the call counts as skipped. */
   trigger(id: string): Promise<void>;
   /** Asks the runs that go on to end. */
   abort(id: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** The little of a database connection that stages and their saves need; a `pg` pool or client is one. */
+/** The part of a database connection that stages and their saves need. A `pg` pool and a `pg` client both have it. */
 export interface Sql {
   query<Row extends object = Record<string, unknown>>(
     text: string,

@@ -20,8 +20,8 @@ export interface StageContext {
   signal: AbortSignal;
   /** Reports that the stage itself moves on; shown to the owner. */
   progress(report: JsonObject): void;
-  /** Keeps a checkpoint for the next attempt, if the database is there; a lost one fails nobody. Throws when this attempt has
-   *  been superseded. */
+  /** Keeps a checkpoint for the next attempt, if the database is there. A lost checkpoint does not fail the stage. Throws
+   *  when this attempt has been superseded. */
   keep(checkpoint: Json): Promise<void>;
 }
 
@@ -41,5 +41,5 @@ export type Stage<P extends Pipeline, Name extends StageOf<P>> = (
   context: StageContext,
 ) => Promise<StageResult<OutcomeOf<P, Name>>>;
 
-/** All the stages of a pipeline; the compiler names a missing one. */
+/** All stages of a pipeline. The compiler names a missing stage. */
 export type Stages<P extends Pipeline> = { [Name in StageOf<P>]: Stage<P, Name> };

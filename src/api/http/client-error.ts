@@ -15,9 +15,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const body = JSON.stringify(problemOf(refusal, randomUUID()));
   const { status } = KINDS[refusal.kind];
   const head = [
-    `HTTP/1.1 ${String(status)} ${refusal.code}`,
+    `HTTP/1.1 ${status} ${refusal.code}`,
     `Content-Type: ${PROBLEM_TYPE}`,
-    `Content-Length: ${String(Buffer.byteLength(body))}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

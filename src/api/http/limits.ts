@@ -23,7 +23,7 @@ export async function addSecurityHeaders(app: App): Promise<void> {
   await app.register(fastifyHelmet, SECURITY_HEADERS);
 }
 
-/** Sheds load while the process is late. Health stays reachable, or a busy process would be taken for a dead one. */
+/** Sheds load while the process is late. Health stays reachable, or a busy process would be taken for a dead process. */
 export async function addShedding(app: App, { maxEventLoopDelayMs }: ApiLimits): Promise<void> {
   await app.register(fastifyUnderPressure, {
     maxEventLoopDelay: maxEventLoopDelayMs,
@@ -48,7 +48,7 @@ export async function addRateLimit(app: App, { rateLimitPerMinute }: ApiLimits):
     allowList: (request) => request.routeOptions.config.isHealth === true,
     keyGenerator: (request) => (request.caller ? `caller ${request.caller.sub}` : `address ${request.ip}`),
     errorResponseBuilder: (_request, { after, max }) =>
-      new AppError('rate_limited', `more than ${String(max)} requests in a minute; try again in ${after}`),
+      new AppError('rate_limited', `more than ${max} requests in a minute; try again in ${after}`),
   });
   app.addHook('onRequest', app.rateLimit());
 }

@@ -51,7 +51,7 @@ export function createOpenStreams(app: App, { maxStreams, maxStreamsPerCaller }:
     if (open.size >= maxStreams) throw new AppError('overloaded', 'too many streams are open; try again in a moment');
     const own = [...open.values()].filter((each) => each === caller).length;
     if (own < maxStreamsPerCaller) return;
-    throw new AppError('rate_limited', `more than ${String(maxStreamsPerCaller)} open streams; close one first`);
+    throw new AppError('rate_limited', `more than ${maxStreamsPerCaller} open streams; close one first`);
   }
   return {
     open(caller) {

@@ -51,7 +51,11 @@ export function addIntakeRoute<Body extends z.ZodType>(
       const body = request.body as z.output<Body>;
       const ownRow = row(body, caller);
       const bringing = {
-        ...{ log: request.log, caller, route: `POST ${path}`, key: request.headers['idempotency-key'], body },
+        log: request.log,
+        caller,
+        route: `POST ${path}`,
+        key: request.headers['idempotency-key'],
+        body,
         brings: 'one',
       } as const;
       const pipeline = pipelineOf(deps, name);

@@ -52,7 +52,12 @@ function decisionIn(
   if (row && isAwaits(row)) assertMayDecide(caller, { ...head, state }, row.awaits);
   const save = deps.decisionSaves[head.pipeline]?.[state]?.[outcome];
   return {
-    ...{ id, itemId: head.id, actor: actorOf(caller), outcome, reason, seen: state },
+    id,
+    itemId: head.id,
+    actor: actorOf(caller),
+    outcome,
+    reason,
+    seen: state,
     ...(save && { save: (transaction) => save(transaction, head.id) }),
   };
 }

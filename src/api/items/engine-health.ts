@@ -35,7 +35,7 @@ export async function giveUpAfter<T>(ms: number, promise: Promise<T>): Promise<T
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`no answer within ${String(ms)} ms`));
+      reject(new Error(`no answer within ${ms} ms`));
     }, ms);
   });
   try {

@@ -27,7 +27,15 @@ export function itemAnswer(view: ItemView, { pipeline, said, isEngineThere, temp
   const facts = { ...view, pipeline, ...said };
   const diagnosis = diagnose(facts);
   return {
-    ...{ id, pipeline: item.pipeline, owner, state, live: item.endedAt === null, visit, epoch, version, priority },
+    id,
+    pipeline: item.pipeline,
+    owner,
+    state,
+    live: item.endedAt === null,
+    visit,
+    epoch,
+    version,
+    priority,
     createdAt: item.createdAt.toISOString(),
     updatedAt: item.updatedAt.toISOString(),
     enteredAt: item.enteredAt.toISOString(),

@@ -93,7 +93,11 @@ function filterFor(pipelines: ReaderDeps['pipelines'], caller: Caller, asked: As
   const seesAll = hasRole(caller, ...OPERATORS);
   if (!seesAll && asked.owner !== undefined && asked.owner !== caller.sub) return null;
   return {
-    ...{ pipeline, state, error, q, ageMs },
+    pipeline,
+    state,
+    error,
+    q,
+    ageMs,
     owner: seesAll ? asked.owner : caller.sub,
     ...(reason !== undefined && { live: reason !== 'finished' }),
     ...(state !== undefined && {
@@ -141,7 +145,7 @@ interface PageBounds {
 function pageOf(scan: Scan, fitting: ListedItem[], { limit, examine, isFirst, asked }: PageBounds): ItemList {
   const items = fitting.slice(0, limit);
   const mayHaveMore = scan.examined >= examine;
-  // Past a full page go on behind its last item; past a short one, behind the last row that was looked at.
+  // After a full page the next page begins behind its last item, after a short page behind the last row that was read.
   const behindLooked = mayHaveMore ? scan.lastId : null;
   const position = fitting.length > limit ? items.at(-1)?.id : behindLooked;
   const value = asked.reason === undefined ? scan.fitting : fitting.length;

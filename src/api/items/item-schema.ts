@@ -39,7 +39,7 @@ const EndedAttempt = z.object({
 
 const Inflight = z.object({
   stage: z.string(),
-  unit: z.string().optional().describe('What one task of a fan-out works on'),
+  unit: z.string().optional().describe('The unit that one task of a fan-out works on'),
   startedAt: Time.nullable(),
   attempt: z.int(),
   beatAt: Time.nullable().describe('Its last sign of life'),
@@ -86,7 +86,7 @@ export const ItemAnswer = z
     parked: z.object({ at: Time, why: z.string().nullable() }).nullable(),
     rescue: z
       .object({ count: z.int(), lastRetryAt: Time.nullable(), nextRetryAfter: Time.nullable() })
-      .describe('How often it was rescued in this visit, and before when it is not rescued again'),
+      .describe('Rescues in this visit, and the earliest time of the next rescue'),
     decision: z
       .object({
         awaits: z.string(),
@@ -94,7 +94,7 @@ export const ItemAnswer = z
         needsReason: z.array(z.string()).describe('The outcomes that are refused without a reason'),
       })
       .nullable()
-      .describe('What a person may decide now'),
+      .describe('The decision that a person may make now'),
     tasks: z.array(z.object({ stage: z.string(), status: z.string(), count: z.int() })),
     inflight: z.array(Inflight).describe('At most 50 running tasks'),
     inflightCount: z.int(),
@@ -103,7 +103,7 @@ export const ItemAnswer = z
     diagnosis: DiagnosisAnswer,
     staleness: StalenessAnswer.nullable().describe('Null as soon as the item moves or beats'),
     receipts: z.array(ReceiptAnswer).describe('Its latest 50 recoveries, the newest first'),
-    degraded: z.boolean().describe('Temporal does not answer: this is what the database knows'),
+    degraded: z.boolean().describe('Temporal does not answer, and this is from the database alone'),
     links: z.object({ temporal: z.url().nullable().describe('The current run in the Temporal Web UI') }),
   })
   .meta({ id: 'Item' });

@@ -35,7 +35,17 @@ export type ListedItem = z.output<typeof ListedItem>;
 export function listedAnswer({ item }: ScannedItem, now: Date, diagnosis: Diagnosis, stale: boolean): ListedItem {
   const { id, pipeline, owner, state, visit, epoch, version, endReason, rescues } = item;
   return {
-    ...{ id, pipeline, owner, state, live: item.endedAt === null, visit, epoch, version, endReason, rescues, stale },
+    id,
+    pipeline,
+    owner,
+    state,
+    live: item.endedAt === null,
+    visit,
+    epoch,
+    version,
+    endReason,
+    rescues,
+    stale,
     createdAt: item.createdAt.toISOString(),
     updatedAt: item.updatedAt.toISOString(),
     enteredAt: item.enteredAt.toISOString(),

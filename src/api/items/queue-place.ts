@@ -12,7 +12,7 @@ export const EstimateAnswer = z
     basis: z
       .object({
         sampleSize: z.int().describe('The latest items of the last 6 hours that it is computed from'),
-        typicalSeconds: z.number().describe('What half of them took, without waiting'),
+        typicalSeconds: z.number().describe('The median time of an item, without waiting'),
         atOnce: z.number().describe('How many of their steps ran at once, on average, while any did'),
       })
       .nullable()

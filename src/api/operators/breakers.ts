@@ -15,16 +15,19 @@ const BreakerAnswer = z
     pipeline: z.string(),
     class: z.string(),
     state: z.enum(['open', 'releasing', 'closed']),
-    stages: z.array(z.string()).describe('Whose attempts failed, and whose claims are held'),
+    stages: z.array(z.string()).describe('The stages whose attempts failed and whose claims are held'),
     reason: z.string(),
     since: z.iso.datetime(),
     closedAt: z.iso.datetime().nullable(),
     nextPassAt: z.iso.datetime().nullable().describe('When the next item may pass'),
-    probing: z.boolean().describe('One was let through and has not said how it went'),
-    perSecond: z.number().nullable().describe('How many items are released in a second; null: only now and then one'),
-    waiting: z.int().describe('Live items in the states it holds, when that was last counted'),
+    probing: z.boolean().describe('An item was let through and its attempt has not ended'),
+    perSecond: z
+      .number()
+      .nullable()
+      .describe('Items released in a second; null: only single items pass, one at a time'),
+    waiting: z.int().describe('Live items in the states that it holds, at the last count'),
   })
-  .meta({ id: 'Breaker', description: 'What holds the stages of a pipeline back in a storm of failures' });
+  .meta({ id: 'Breaker', description: 'A breaker holds the stages of a pipeline back in a storm of failures' });
 type BreakerAnswer = z.output<typeof BreakerAnswer>;
 
 const Breakers = z.object({ breakers: z.array(BreakerAnswer) });
@@ -78,7 +81,13 @@ function breakerAnswer(row: BreakerRecord): BreakerAnswer {
   const { pipeline, class: errorClass, stages, reason, probing, waiting } = row;
   const state = stateOf(row);
   return {
-    ...{ pipeline, class: errorClass, state, stages, reason, probing, waiting },
+    pipeline,
+    class: errorClass,
+    state,
+    stages,
+    reason,
+    probing,
+    waiting,
     since: row.openedAt.toISOString(),
     closedAt: row.closedAt?.toISOString() ?? null,
     nextPassAt: state === 'closed' ? null : row.nextPassAt.toISOString(),

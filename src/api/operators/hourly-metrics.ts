@@ -11,7 +11,7 @@ export const HourFigures = z.object({
   failed: z.int(),
   timedOut: z.int().describe('Attempts that timed out; they count in the failures by class too'),
   byClass: z.record(z.string(), z.int()).describe('Failed attempts by error class'),
-  averageDurationMs: z.int().nullable().describe('Of the items that ended; null: none did'),
+  averageDurationMs: z.int().nullable().describe('Of the items that ended; null: no item ended'),
 });
 
 const Answer = z.object({

@@ -8,7 +8,7 @@ import { problems } from '../http/problem.js';
 const Time = z.iso.datetime();
 
 const Page = z.strictObject({
-  failed: z.enum(['true', 'false']).optional().describe('true: only those of which a delivery was given up'),
+  failed: z.enum(['true', 'false']).optional().describe('true: only notifications with a delivery that was given up'),
   cursor: z.string().max(2_000).optional().describe('`nextCursor` of the page before'),
   limit: z.coerce.number().int().min(1).max(100).default(50),
 });
@@ -25,12 +25,12 @@ const DeliveryAnswer = z.object({
 
 const NotificationAnswer = z
   .object({
-    id: z.string().describe('What receivers know it by'),
+    id: z.string().describe('The id that receivers get'),
     kind: z.string(),
     sentence: z.string(),
     pipeline: z.string().nullable(),
     itemId: z.uuid().nullable(),
-    owner: z.string().nullable().describe('Who is told; null: the operators'),
+    owner: z.string().nullable().describe('The owner who is told; null: the operators are told'),
     isPrivate: z
       .boolean()
       .describe('One person alone is told, at the address that came with the item; operators are not'),
@@ -47,7 +47,7 @@ export function addNotificationRoutes(app: App, { pool }: Pick<ApiDeps, 'pool'>)
       config: { access: OPERATORS },
       schema: {
         tags: ['notifications'],
-        summary: 'What people were told, on which channels, and what could not be delivered; the newest first',
+        summary: 'The notifications, their channels, and the deliveries that failed; the newest first',
         querystring: Page,
         response: {
           200: z.object({ notifications: z.array(NotificationAnswer), nextCursor: z.string().nullable() }),
@@ -70,7 +70,7 @@ export function addNotificationRoutes(app: App, { pool }: Pick<ApiDeps, 'pool'>)
 
 /** An id may hold anything; a position holds no blanks. */
 function positionOf({ at, id }: Pick<Notification, 'at' | 'id'>): string {
-  return `${String(at.getTime())}:${encodeURIComponent(id)}`;
+  return `${at.getTime()}:${encodeURIComponent(id)}`;
 }
 
 function placeIn(position: string | null): { at: Date; id: string } | null {

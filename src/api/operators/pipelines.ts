@@ -23,7 +23,7 @@ const PipelineAnswer = z.object({
       name: z.string(),
       kind: z.enum(['does', 'awaits', 'rests', 'ends']),
       count: z.int().nullable().describe('Live items in it; null in a final state, whose items are not counted'),
-      oldestAgeSeconds: z.number().nullable().describe('Of its oldest live item; null: there is none'),
+      oldestAgeSeconds: z.number().nullable().describe('Of its oldest live item; null: there is no live item'),
       mayBeginRetry: z.boolean().describe('Whether a retry may begin from it'),
     }),
   ),
@@ -115,7 +115,9 @@ function pipelineAnswer(pipeline: Pipeline, counted: readonly Counted[], pauses:
   const retryFrom = retryStates(pipeline);
   const pause = pauses.find((each) => each.pipeline === name);
   return {
-    ...{ name, start, cancelled },
+    name,
+    start,
+    cancelled,
     states: Object.entries(pipeline.states).map(([state, row]) => {
       const live = counted.find((each) => each.pipeline === name && each.state === state);
       return {

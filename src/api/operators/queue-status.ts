@@ -33,13 +33,16 @@ const Stuck = z.object({
 
 export const QueueStatusAnswer = z.object({
   health: z.enum(['ok', 'degraded']),
-  why: z.array(z.string()).describe('What degrades it'),
+  why: z.array(z.string()).describe('The reasons why it is degraded'),
   paused: PauseAnswer.nullable(),
   waiting: z.int().describe(`In line or at work, counted up to ${QUEUE_CAP}`),
   workers: z.int().nullable().describe('How many ask for work; null: not known'),
   throughput: z
     .object({
-      ...{ totalReceived: z.int(), totalFinished: z.int(), totalFailed: z.int(), totalTimedOut: z.int() },
+      totalReceived: z.int(),
+      totalFinished: z.int(),
+      totalFailed: z.int(),
+      totalTimedOut: z.int(),
       asOf: Time.nullable().describe('When they were added up, as the hours are: once a minute; null: not yet'),
     })
     .describe('Since the first day that is kept'),
@@ -48,7 +51,7 @@ export const QueueStatusAnswer = z.object({
     .length(HOURS)
     .describe('Newest first, the present one included; null: nobody computed it'),
   stuck: z.object({
-    items: z.array(Stuck).describe('Those first that stopped longest ago'),
+    items: z.array(Stuck).describe('Longest stopped first'),
     capped: z.boolean().describe('There may be more'),
   }),
   failedShelf: z
@@ -59,7 +62,7 @@ export const QueueStatusAnswer = z.object({
       exhausted: z.int(),
       capped: z.boolean().describe(`Each is counted up to ${SHELF_CAP}`),
     })
-    .describe('What recovery gave up; an outcome of the pipeline is no failure'),
+    .describe('Items that recovery gave up; an outcome of the pipeline is no failure'),
 });
 
 type Deps = Pick<ApiParts, 'pool' | 'engine' | 'sweeps' | 'engineHealth'>;
@@ -79,8 +82,12 @@ export async function readQueueStatus(deps: Deps, pipeline: Pipeline): Promise<z
     listHolding(pool, pipeline),
   ]);
   const why = degradationsOf({
-    ...{ pause, breakers, waiting, hasStuck: stuck.length > 0 },
-    ...{ isEngineThere: queue.engine !== 'unknown', workers: queue.pollers },
+    pause,
+    breakers,
+    waiting,
+    hasStuck: stuck.length > 0,
+    isEngineThere: queue.engine !== 'unknown',
+    workers: queue.pollers,
     lateSweeps: late.filter((each) => each.pipeline === pipeline.name).map(({ sentence }) => sentence),
   });
   const isFull = Object.values(shelf).some((count) => count >= SHELF_CAP);
@@ -88,7 +95,8 @@ export async function readQueueStatus(deps: Deps, pipeline: Pipeline): Promise<z
     health: why.length === 0 ? 'ok' : 'degraded',
     why,
     paused: pause ? pauseAnswer(pause) : null,
-    ...{ waiting, workers: queue.pollers ?? null },
+    waiting,
+    workers: queue.pollers ?? null,
     throughput: {
       totalReceived: totals.received,
       totalFinished: totals.finished,
@@ -123,7 +131,11 @@ function stuckAnswer({ id, owner, facts }: StuckRow, pipeline: Pipeline, engine:
   const { reason, sentence, nextAction, nextAt } = diagnose({ ...facts, pipeline, ...engine });
   const { state, beatAt, rescues } = facts.item;
   return {
-    ...{ id, owner, state, rescues, since: beatAt.toISOString() },
+    id,
+    owner,
+    state,
+    rescues,
+    since: beatAt.toISOString(),
     diagnosis: { reason, sentence, nextAction, nextAt: nextAt?.toISOString() ?? null },
   };
 }

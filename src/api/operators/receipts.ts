@@ -86,7 +86,7 @@ export function addReceiptRoutes(app: App, { pool }: Deps): void {
       handlerTimeout: CSV_WITHIN_MS,
       schema: {
         tags: TAGS,
-        summary: `Recoveries as a CSV file, the newest first, at most ${String(CSV_LINES)}`,
+        summary: `Recoveries as a CSV file, the newest first, at most ${CSV_LINES}`,
         description:
           'The header `X-Truncated` is true where there are more. Cells that a spreadsheet would run as a formula begin with an apostrophe.',
         querystring: Filter,

@@ -19,7 +19,7 @@ const Execution = z.object({
   startedAt: Time,
   endedAt: Time.nullable(),
   runs: z.int().describe('Runs in a row that found nothing share one row'),
-  result: z.record(z.string(), z.unknown()).describe('What it has come to; of a running job, after its last page'),
+  result: z.record(z.string(), z.unknown()).describe('The counts of the job; of a running job, after its last page'),
   phases: z.record(z.string(), z.number()).describe('Milliseconds by phase'),
   errors: z.array(z.string()),
   costCents: z.number(),
@@ -42,6 +42,6 @@ export const ScheduleAnswer = z
 export type ScheduleAnswer = z.output<typeof ScheduleAnswer>;
 
 export const SchedulesAnswer = z.object({
-  degraded: z.boolean().describe('Temporal does not answer: this is what the database knows'),
+  degraded: z.boolean().describe('Temporal does not answer, and this is from the database alone'),
   schedules: z.array(ScheduleAnswer),
 });

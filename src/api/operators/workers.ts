@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Pipeline } from '../../core/pipeline.js';
+import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import { type ListedWorker, listWorkers, WORKER_STATES } from '../../db/reads/worker-list.js';
 import type { ApiDeps, App } from '../parts.js';
 import { giveUpAfter } from '../items/engine-health.js';
@@ -17,7 +18,9 @@ const Worker = z.object({
   pipelines: z.array(z.string()),
   state: z
     .enum(WORKER_STATES)
-    .describe('silent: not seen for 30 s, and nobody saw it die; one that holds its lock is frozen or cut off'),
+    .describe(
+      `silent: not seen for ${WORKER_SILENT_SECONDS} s, and nobody saw it die; a silent worker that holds its lock is frozen or cut off`,
+    ),
   startedAt: Time,
   seenAt: Time.describe('When it last said that it is there, as it does every five seconds'),
   stoppedAt: Time.nullable().describe('When it signed off'),
@@ -31,16 +34,16 @@ const TaskQueue = z.object({
   pollers: z
     .array(z.object({ identity: z.string(), seenAt: Time }))
     .nullable()
-    .describe('Who asked it for work in the last minutes; null: Temporal does not answer'),
+    .describe('The workers that asked it for work in the last minutes; null: Temporal does not answer'),
   backlog: z.int().nullable().describe('Tasks that wait for a worker, about; null: not known'),
   oldestMs: z.number().nullable().describe('How long the oldest of them has waited; null: not known'),
   builds: z.array(z.string()).describe('Versions of the present workers that serve it'),
 });
 
 const Workers = z.object({
-  workers: z.array(Worker).describe('Latest first; those that were there in the last 24 hours, 500 at most'),
+  workers: z.array(Worker).describe('Latest first; the workers of the last 24 hours, 500 at most'),
   queues: z.array(TaskQueue),
-  degraded: z.boolean().describe('Temporal does not answer: what only it knows is null'),
+  degraded: z.boolean().describe('Temporal does not answer, and the fields that only it knows are null'),
 });
 type TaskQueue = z.output<typeof TaskQueue>;
 

@@ -36,8 +36,7 @@ async function readUndelivered(prisma: Prisma): Promise<Figures['undelivered']> 
     UNION ALL SELECT 'unrouted', count(*)::int FROM outbox WHERE routed_at IS NULL`;
 }
 
-/** The worker processes that ever registered, those of them that were seen just now, and the number of deaths of
- *  workers. */
+/** How many worker processes ever registered, how many of them were seen just now, and how many died. */
 export interface WorkersSeen {
   registered: number;
   present: number;

@@ -8,12 +8,12 @@ const SETTLES_AFTER = `interval '5 minutes'`;
 
 const HOUR_MS = 3_600_000;
 
-/** One process at a time is enough; the others would only write the same figures. */
+/** One process at a time is enough. Other processes would write the same figures. */
 const LOCK = `hashtextextended('roll up hourly metrics', 0)`;
 
-/** Recomputes the hours that may have changed since the last time, from what was written anyway: the hot path pays nothing, and
- *  doing it twice gives the same figures. Hours older than they are kept for are never touched: they may be part of their day
- *  already. Returns how many hours that were; 0: another process is at it. */
+/** Recomputes the hours that may have changed since the last time, from rows that the hot path writes anyway. Computing an
+ *  hour twice gives the same figures. Hours past their retention are never touched, because they may be part of their day
+ *  already. Returns the number of hours. 0: another process computes them. */
 export async function rollUpHours(
   pool: pg.Pool,
   pipelines: Readonly<Record<string, Pipeline>>,
@@ -25,8 +25,8 @@ export async function rollUpHours(
   return done;
 }
 
-/** From the hour that was rolled up last, which was not over then, to the present one. The very first time there is no last
- *  one, which `least` leaves out. */
+/** From the hour that was rolled up last, which was not over then, to the present hour. The first time there is no last
+ *  hour, and `least` leaves the null out. */
 async function hoursToRollUp(pool: pg.Pool, keptMs: number): Promise<Date[]> {
   const { rows } = await pool.query<{ from: Date; to: Date }>(
     `SELECT date_trunc('hour', greatest(
@@ -55,7 +55,7 @@ function endsOf(pipelines: Readonly<Record<string, Pipeline>>): { pipeline: stri
   );
 }
 
-/** How long an item took is counted from the first entry of its visit, or one that was reopened would bring along the months
+/** An item's duration counts from the first entry of its visit. Otherwise a reopened item would bring along the months that
  *  it rested. Entries that change a flag (from = to) are no moves. */
 const ROLL_UP = `
   WITH ends AS (

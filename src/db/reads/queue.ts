@@ -14,21 +14,21 @@ export interface Queued {
   isPaused: boolean;
   /** From 1, over priority and then age. */
   position: number;
-  /** Of the whole queue, as far as it is counted. */
+  /** The length of the whole queue, at most QUEUE_CAP. */
   total: number;
 }
 
-/** Places are counted up to this place: nobody waits otherwise behind the ten thousandth item than behind the next
- *  item. */
+/** Positions are counted up to 10,000. The exact position behind that helps nobody. */
 export const QUEUE_CAP = 10_000;
 
-/** An item stands in line while it waits for a worker or is at one; an item that waits for a person, or is parked, does not. */
+/** An item is in the queue while it waits for a worker or a worker runs it. An item that waits for a person, or is parked,
+ *  is not. */
 function queueCondition(pipeline: Pipeline): string {
   return `pipeline = ${literalOf(pipeline)} AND ended_at IS NULL AND parked_at IS NULL AND state = ANY ($1)`;
 }
 
-/** The first of the queue, in the order in which they are started; of an owner, the first of theirs, at the place they have in it.
- *  Those behind the last place that is counted are left out. */
+/** The first `limit` items of the queue, or of one owner's items, each with its position in the whole queue. Items beyond
+ *  QUEUE_CAP are left out. */
 export async function listQueued(
   sql: Sql,
   pipeline: Pipeline,
@@ -47,7 +47,7 @@ export async function listQueued(
   return rows;
 }
 
-/** From 1; one behind the last that is counted: there or later. Null: it stands in no line. */
+/** Position from 1. QUEUE_CAP + 1 means that position or a later one. Null: the item is not in the queue. */
 export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Promise<number | null> {
   const before = (which: string): string =>
     `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${queueCondition(pipeline)} AND ${which} LIMIT $2) before)`;
@@ -59,11 +59,11 @@ export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Pr
   return rows[0]?.position ?? null;
 }
 
-/** The latest that are looked at: enough for a median, few enough for a request. */
+/** The newest items that the median is computed from. */
 const SAMPLE = 100;
 
-/** Looks at the items whose automatic work ended lately: they have ended, or wait for a person. Steps overlap, of one item after the
- *  other and of several at once; each adds to the busy time what no step before it has covered. */
+/** Reads items whose automatic work ended lately. Stages may overlap, so each stage adds only the time that no earlier
+ *  stage covers. */
 export async function readThroughput(sql: Sql, pipeline: Pipeline): Promise<Throughput> {
   const { rows } = await sql.query<ThroughputRow>(
     `WITH latest AS MATERIALIZED (
@@ -104,7 +104,7 @@ interface ThroughputRow extends Omit<Throughput, 'breaker'> {
   nextPassAt: Date | null;
 }
 
-/** How many stand in the queue, as far as it is counted. */
+/** The length of the queue, at most QUEUE_CAP. */
 export async function countQueued(sql: Sql, pipeline: Pipeline): Promise<number> {
   const { rows } = await sql.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM (SELECT 1 FROM items WHERE ${queueCondition(pipeline)} LIMIT $2) queue`,
@@ -117,11 +117,11 @@ export interface OpenBreaker {
   class: string;
   state: 'open' | 'releasing';
   nextPassAt: Date;
-  /** Items that wait for a stage that the breaker holds, as far as they are counted. */
+  /** Items that wait for a stage that the breaker holds, at most QUEUE_CAP. */
   waiting: number;
 }
 
-/** The breakers that hold items back; while none does, nothing is counted. */
+/** The breakers that hold items back. While no breaker does, no item is counted. */
 export async function listHolding(sql: Sql, pipeline: Pipeline): Promise<OpenBreaker[]> {
   const { rows } = await sql.query<OpenBreaker>(
     `SELECT b.class, b.state, b.next_pass_at AS "nextPassAt", (
@@ -142,7 +142,7 @@ export interface Shelf {
   exhausted: number;
 }
 
-/** More are counted as this many: nobody looks through a longer shelf. */
+/** The count stops here. */
 export const SHELF_CAP = 10_000;
 
 /** The items that recovery has given up: parked, poison or exhausted. Verdicts are no failures. */
@@ -169,11 +169,11 @@ export interface Totals {
   finished: number;
   failed: number;
   timedOut: number;
-  /** When the latest hour was added up; null: none was. */
+  /** When the latest hour was added up. Null: no hour was added up yet. */
   asOf: Date | null;
 }
 
-/** Since the first day that is kept, from hours and days that were added up before. */
+/** Totals since the first day that is kept, from the hours and days that were added up before. */
 export async function readTotals(sql: Sql, pipeline: Pipeline): Promise<Totals> {
   const { rows } = await sql.query<Totals>(
     `SELECT COALESCE(sum(received), 0)::int AS received, COALESCE(sum(finished), 0)::int AS finished,

@@ -6,8 +6,8 @@ import type { Sql } from '../../ports/sql.js';
 
 type Pipelines = Readonly<Record<string, Pipeline>>;
 
-/** One after the other: a scrape is in no hurry, and must not take the connections of those who are. Each reads live rows, or
- *  the last minutes by an index: how many items have ended does not matter. */
+/** Reads one figure after the other, because a scrape is in no hurry and must leave connections to requests. Each statement
+ *  reads live rows, or the last minutes by an index, so its cost does not grow with the ended items. */
 export async function readRecoveryFigures(
   sql: Sql,
   pipelines: Pipelines,
@@ -31,8 +31,8 @@ async function rowsOf<Row extends object>(sql: Sql, text: string, values: readon
   return (await sql.query<Row>(text, values)).rows;
 }
 
-/** Which stages an item may wait for in a state, in order. One that rests until it is claimed waits for the stages of the
- *  state that the claim moves it to. */
+/** The stages that an item may wait for in a state, in order. An item that rests until it is claimed waits for the stages
+ *  of the state that the claim moves it to. */
 function stagesToWaitFor(pipelines: Pipelines): object[] {
   return Object.values(pipelines).flatMap((pipeline) =>
     stateNamesOf(pipeline).flatMap((state) => {

@@ -77,8 +77,8 @@ interface Failed {
   class: ErrorClass;
 }
 
-/** Failures that end together must see each other: each waits for the one before, which is short, for once the breaker is
- *  open nobody looks any more. */
+/** Failures that end together must see each other, so each waits for the failure before it. The wait is short, because no
+ *  failure is counted any more once the breaker is open. */
 async function openInStorm(
   transaction: Sql,
   pipeline: Pipeline,
@@ -88,12 +88,12 @@ async function openInStorm(
   if (await isHeld(transaction, pipeline, failed)) return;
   await transaction.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`breaker:${pipeline.name}`]);
   if (await isHeld(transaction, pipeline, failed)) return;
-  // Most failures are alone: only where they are many enough are they weighed against what went well.
+  // Most failures come alone. Only when there are enough of them are the successes counted too.
   if ((await countFailures(transaction, pipeline.name, settings, failed)) < settings.failures) return;
   const sample = await readSample(transaction, pipeline.name, settings, failed);
   if (!opensBreaker(settings, sample)) return;
   const { failures, attempts } = sample;
-  const reason = `${String(failures)} of the last ${String(attempts)} attempts at ${failed.stage} failed with ${failed.class}`;
+  const reason = `${failures} of the last ${attempts} attempts at ${failed.stage} failed with ${failed.class}`;
   await openBreaker(transaction, pipeline, settings, { ...failed, reason });
 }
 
@@ -118,8 +118,8 @@ async function countFailures(
   return rows.length;
 }
 
-/** The latest attempts at the stage. What failed before the breaker last closed is over. Ordered by time and not by id: by
- *  its id a quiet pipeline's last fifty would be looked for among everybody's since the beginning. */
+/** The latest attempts at the stage. Failures before the breaker last closed do not count. The order is by time and not by
+ *  id: by id, the last fifty attempts of a quiet pipeline would be searched among the attempts of all pipelines. */
 async function readSample(
   transaction: Sql,
   pipeline: string,

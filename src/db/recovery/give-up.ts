@@ -12,7 +12,7 @@ import {
 import { raiseEvent, raiseExhausted } from './outbox.js';
 import { type Cause, writeReceipt } from './receipts.js';
 
-/** The last actions of recovery. Each is one transaction that compares the item with what was seen before it writes:
+/** The last actions of recovery. Each is one transaction that compares the item with the facts that were seen before it writes:
  *  the move, the receipt and the event are there together or not at all. */
 export type GivingUp = Request & Required<Pick<SeenItem, 'seen' | 'seenVersion'>> & { cause: Cause };
 

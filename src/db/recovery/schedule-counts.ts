@@ -9,8 +9,8 @@ interface Counts {
   missed: number;
 }
 
-/** Keeps what Temporal counts, and raises an event in the same transaction when it grew: however many processes look, and
- *  whenever they do, growth is seen once. False: nothing new. */
+/** Keeps Temporal's counts, and raises an event in the same transaction when a count grew. However many processes look, and
+ *  whenever they look, growth is reported once. False: nothing new. */
 export async function noteScheduleCounts(pool: pg.Pool, id: string, status: ScheduleStatus): Promise<boolean> {
   return inTransaction(pool, async (transaction) => {
     await transaction.query(
@@ -52,5 +52,5 @@ function sentenceOf(id: string, { skipped, missed }: Counts): string {
 }
 
 function runs(count: number): string {
-  return `${String(count)} run${count === 1 ? '' : 's'}`;
+  return `${count} run${count === 1 ? '' : 's'}`;
 }

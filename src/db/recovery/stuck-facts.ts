@@ -101,14 +101,24 @@ function tasksOf(row: StuckColumns): Pick<Facts, 'running' | 'waiting'> {
       row.running === null
         ? null
         : {
-            ...{ stage: row.runningStage, unit: row.runningUnit, attempt: row.running, worker: row.runningWorker },
-            ...{ startedAt: row.runningSince, beatAt: row.runningBeatAt, workerGoneAt: row.workerGoneAt },
+            stage: row.runningStage,
+            unit: row.runningUnit,
+            attempt: row.running,
+            worker: row.runningWorker,
+            startedAt: row.runningSince,
+            beatAt: row.runningBeatAt,
+            workerGoneAt: row.workerGoneAt,
           },
     waiting:
       row.waiting === null
         ? null
         : {
-            ...{ stage: row.waitingStage, unit: row.waitingUnit, attempt: row.waiting, crashes, isSuspect, retryAt },
+            stage: row.waitingStage,
+            unit: row.waitingUnit,
+            attempt: row.waiting,
+            crashes,
+            isSuspect,
+            retryAt,
             error: errorClass === null ? null : { class: errorClass, message: errorMessage ?? '' },
           },
   };

@@ -9,7 +9,7 @@ const NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
 const UNAUTHENTICATED = 16;
 
-/** A DATABASE_URL that can't work is said at once, with what to do. */
+/** Reports a DATABASE_URL that can't work at once, with the remedy. */
 export async function assertDatabaseReachable(variable: string, url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_WITHIN_MS });
   client.on('error', () => undefined); // the connection was cut right after: the next user of it says so

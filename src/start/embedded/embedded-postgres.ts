@@ -48,7 +48,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   return { url, pid: server.pid, exited: server.exited, stop: server.stop, kill: server.kill };
 }
 
-/** After a kill -9 of its parent the server lives on; it is stopped, so that the one that runs is always our own child. */
+/** After a kill -9 of its parent the server lives on. It is stopped, so that the running server is always our own child. */
 export async function stopPostgresLeftBehind(dataDir: string, log: Log): Promise<void> {
   const folder = clusterFolder(resolve(dataDir));
   const file = join(folder, 'postmaster.pid');

@@ -52,7 +52,7 @@ export async function stopTemporalLeftBehind(dbFile: string, log: Log): Promise<
   await waitUntilGone(pid, 5_000);
 }
 
-/** The queues of what the server has still to do for its runs. */
+/** The queues of tasks that the server has still to do for its runs. */
 const AT_ONCE = ['transfer', 'timer', 'visibility'];
 
 function flagsOf({ dbFile, port, uiPort = false, namespace = 'default' }: TemporalOptions): string[] {
@@ -66,8 +66,8 @@ function flagsOf({ dbFile, port, uiPort = false, namespace = 'default' }: Tempor
     // With the default of four, and a few workers, the last items of a batch came a second or two late now and then.
     ...['--dynamic-config-value', 'matching.numTaskqueueReadPartitions=1'],
     ...['--dynamic-config-value', 'matching.numTaskqueueWritePartitions=1'],
-    // The file is read over one connection. With the default of 512 each, tasks that come together (all of them do after a start)
-    // wait for it past their limit, fail, and are put off for longer and longer.
+    // One connection reads the file. With 512 workers a queue, tasks that come together time out and back off longer and
+    // longer.
     ...AT_ONCE.flatMap((queue) => ['--dynamic-config-value', `history.${queue}ProcessorSchedulerWorkerCount=16`]),
     // Else polls of a frozen worker stay open and swallow tasks, each for the length of a heartbeat timeout.
     ...['--dynamic-config-value', 'frontend.keepAliveTime="1s"'],

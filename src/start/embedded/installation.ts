@@ -21,7 +21,7 @@ export function installationOf(config: Config): Installation {
   };
 }
 
-/** Where this machine reaches the API: an address that means every interface is none to call. */
+/** The address at which this machine reaches the API. An address that means every interface can't be called. */
 export function apiUrlOf({ host, port }: Config['api']): string {
   if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -9,12 +9,13 @@ interface Noted {
   started: string | undefined;
 }
 
-/** They end by themselves when their channel to a killed supervisor closes; this long they may take to do it. */
+/** Processes end when the channel to their supervisor closes. They may take this long. */
 const GOING_MS = 2_000;
 
 export interface ProcessNotes {
   note(name: string, pid: number): void;
-  /** Ends what an earlier start left behind: the port of its API is needed. Returns the pids of that start, which are gone now. */
+  /** Ends the processes that an earlier start left behind, because the port of its API is needed. Returns the pids of that
+   *  start, which are gone now. */
   endLeftBehind(log: Log): Promise<number[]>;
 }
 
@@ -37,7 +38,7 @@ export function createProcessNotes(file: string): ProcessNotes {
   return { note, endLeftBehind };
 }
 
-/** Where no start time can be had, a pid may be a stranger's by now. */
+/** Without a start time, the pid may belong to another process by now. */
 function isThere({ pid, started }: Noted): boolean {
   return started !== undefined && isAlive(pid) && startTimeOf(pid) === started;
 }

@@ -5,7 +5,7 @@ import type { Log } from './running.js';
 /** Two files of this size for each process are kept: days of normal running, and never a full disk. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
-/** Appends lines to `<folder>/<name>.log`; what was there moves to `.log.1` when it gets too large. */
+/** Appends lines to `<folder>/<name>.log`; the file moves to `.log.1` when it gets too large. */
 export function openLog(folder: string, name: string): Log {
   const file = join(folder, `${name}.log`);
   let fd = openSync(file, 'a', 0o600);

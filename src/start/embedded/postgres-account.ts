@@ -40,7 +40,8 @@ export function asAccount(account: PostgresAccount, command: string, args: strin
   return { command, args, options: account.kind === 'other' ? { uid: account.uid, gid: account.gid } : {} };
 }
 
-/** Gives the folder to the account (a folder moved between machines may belong to another), and lets it through the one above. */
+/** Gives the folder to the account (a folder moved between machines may belong to another account), and lets the account
+ *  through the parent folder. */
 export function handOver(account: PostgresAccount, dataDir: string, folder: string): void {
   if (account.kind === 'own') return;
   const { uid, gid } = account.kind === 'other' ? account : { uid: 0, gid: 0 };
@@ -62,7 +63,7 @@ function findAccount(): { uid: number; gid: number } | undefined {
   return found && { uid: Number(found[2]), gid: Number(found[3]) };
 }
 
-/** By the mode bits alone: an access list that grants more is not seen, and costs only the second way. */
+/** Reads mode bits only. An ACL that grants more is missed, and then the user namespace is used. */
 function canReach(path: string, account: { uid: number; gid: number }): boolean {
   let current = resolve(path);
   if (!mayEnter(current, account)) return false;

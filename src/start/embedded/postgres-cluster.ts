@@ -45,7 +45,8 @@ export function spawnBinary(
   { binary, args, ...request }: Omit<SpawnRequest, 'command' | 'options'> & { binary: keyof Binaries },
 ): Promise<Spawned> {
   const { options, ...command } = asAccount(account, binaries[binary], args);
-  // None of our environment: a PGDATA, PGPORT or TZ there must not reach the server. Our folder may be closed to the account.
+  // Nothing of our environment is passed on: its PGDATA, PGPORT or TZ must not reach the server. The account may not be able to
+  // enter our working directory.
   const surroundings = process.platform === 'win32' ? {} : { env: { LC_ALL: 'C' }, cwd: '/' };
   return spawnRunning({ ...request, ...command, options: { ...options, ...surroundings } });
 }
@@ -74,7 +75,7 @@ function passwordOf(dataDir: string, folder: string): string {
   return ensureSecret(file, () => randomBytes(24).toString('base64url'));
 }
 
-/** Works in a folder of another name: a cluster half made when the power went is never taken for a whole one. */
+/** Works in a folder of another name, so that a cluster that a power cut left half made is never taken for a whole one. */
 async function initialise(cluster: Cluster, log: Log): Promise<void> {
   const unfinished = `${cluster.folder}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });

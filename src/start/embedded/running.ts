@@ -11,7 +11,7 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** A process of ours. `exited` settles once, whoever ended it, and never rejects. */
+/** A process of ours. `exited` settles once, whatever ended the process, and never rejects. */
 export interface Running {
   pid: number;
   exited: Promise<Exit>;
@@ -28,7 +28,7 @@ export interface StopStep {
 
 export interface Spawned extends Running {
   child: ChildProcess;
-  /** What it said last, for the sentence that explains why it did not start. */
+  /** Its last lines of output, for the sentence that explains why it did not start. */
   lastLines: string[];
 }
 
@@ -37,7 +37,7 @@ export interface SpawnRequest {
   args: string[];
   options?: SpawnOptions;
   stopSteps: readonly StopStep[];
-  /** What ends it at once; SIGKILL when left out. */
+  /** The signal that ends it at once. SIGKILL if left out. */
   killSignal?: NodeJS.Signals;
   log: Log;
 }
@@ -69,7 +69,7 @@ export interface ReadyCheck {
   signal?: AbortSignal | undefined;
 }
 
-/** Resolves when the check does; rejects with what the process said when it ends before that. Then it is gone. */
+/** Resolves when the check resolves. Rejects with the process's last output if the process ends first. */
 export async function untilReady(server: Spawned, { name, check, signal }: ReadyCheck): Promise<void> {
   const over = new AbortController();
   const gone = server.exited.then((exit) => {
@@ -97,7 +97,7 @@ export function reasonIn(lines: string[]): string {
   return (telling.length > 0 ? telling : lines).slice(-2).join(' / ') || 'it said nothing';
 }
 
-/** After its last words were read, but not for long: a process that it started may hold its output open. */
+/** Waits until the last output was read, but not for long: a child of the process may hold the output open. */
 function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => {

@@ -22,7 +22,7 @@ export interface ServersRequest {
   say: Log;
 }
 
-/** The servers that the settings name, and the embedded ones in place of those they don't. */
+/** The servers that the settings name, and embedded servers in the place of the others. */
 export async function startServers({
   config,
   dataDir,

@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describeExit, type Log, type Running } from './running.js';
 import { StartError } from './start-error.js';
 
-/** Something that is kept running. `start` resolves when it is ready; a StartError of the very first start is final,
- *  everything else is tried again. When the signal is aborted it ends what it began and rejects. */
+/** A process that is kept running. `start` resolves when it is ready. A StartError of the very first start is final, and any
+ *  other failure is tried again. When the signal is aborted, `start` ends the process and rejects. */
 export interface Part {
   name: string;
   start(signal: AbortSignal): Promise<Running>;
 }
 
 export interface Supervisor {
-  /** Starts the parts side by side, after all those of earlier calls; resolves when each was ready once. */
+  /** Starts the parts side by side, after the parts of earlier calls. Resolves when each part was ready once. */
   start(group: Part[]): Promise<void>;
   /** Stops the groups, last started first, and resolves when every process is gone. */
   stop(): Promise<void>;
@@ -20,7 +20,8 @@ export interface Supervisor {
 
 export interface SupervisorOptions {
   say: Log;
-  /** A part that ended is started again after `firstMs`, doubling to `maxMs`; running for `resetMs` counts as well again. */
+  /** A part that ended restarts after `firstMs`, doubling up to `maxMs`. After running for `resetMs` it starts at `firstMs`
+   *  again. */
   backoff?: { firstMs: number; maxMs: number; resetMs: number };
 }
 
@@ -31,7 +32,7 @@ export function createSupervisor({ say, backoff = BACKOFF }: SupervisorOptions):
   const groups: Part[][] = [];
   const running = new Map<Part, Running>();
   const loops: Promise<void>[] = [];
-  // One for each part: a signal that many listen to looks like a leak to Node, and would hide a real one.
+  // Each part has its own controller: Node reports a signal with many listeners as a leak, and that would hide a real leak.
   const stops: AbortController[] = [];
   let isStopping = false;
 
@@ -69,13 +70,13 @@ export function createSupervisor({ say, backoff = BACKOFF }: SupervisorOptions):
     signal.throwIfAborted();
   }
 
-  /** Resolves when it has ended, with how. */
+  /** Resolves when the part has ended, with the way it ended. */
   async function runOnce(part: Part, signal: AbortSignal, ready: () => void): Promise<string | Error> {
     try {
       const process = await part.start(signal);
       running.set(part, process);
       ready();
-      if (signal.aborted) await process.stop(); // it became ready just when all was to stop
+      if (signal.aborted) await process.stop(); // it became ready while everything was stopping
       const exit = await process.exited;
       running.delete(part);
       return `ended (${describeExit(exit)})`;

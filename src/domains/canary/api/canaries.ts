@@ -42,7 +42,7 @@ const CanaryBody = z.strictObject({
     .describe('How long each of the three stages takes; nothing by default'),
   units: z.int().min(0).max(1_000).optional().describe('Tasks of the fan-out after the first stage; 0: no fan-out'),
   decision: z.boolean().optional().describe('Ask the owner before the third stage'),
-  faults: z.array(Fault).max(20).optional().describe('What goes wrong on purpose; for admins'),
+  faults: z.array(Fault).max(20).optional().describe('Faults that happen on purpose; for admins'),
 });
 
 const CanaryAnswer = z.object({

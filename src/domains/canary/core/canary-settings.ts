@@ -1,6 +1,6 @@
 import type { ErrorClass } from '../../../core/error-class.js';
 
-/** The settings of a canary: how long its stages take, and what goes wrong on purpose. */
+/** The settings of a canary: how long its stages take, and the faults that happen on purpose. */
 export interface CanarySettings {
   stageMs: number[];
   units: number;

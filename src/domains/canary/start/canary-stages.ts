@@ -4,7 +4,7 @@ import { canaryStages } from '../activities/stages.js';
 import { findCanarySettings, isLive } from '../db/canaries.js';
 import type { canary } from '../table.js';
 
-/** Signals to this process: what a stage does that an admin told to die or freeze. */
+/** Signals to this process, for a stage that an admin told to die or to freeze. */
 const SELF = {
   kill: () => void process.kill(process.pid, 'SIGKILL'),
   freeze: () => void process.kill(process.pid, 'SIGSTOP'),

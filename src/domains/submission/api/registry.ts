@@ -43,9 +43,9 @@ const Version = z.object({
   description: z.string().describe('As its author wrote it'),
   commit: z.string(),
   contentHash: z.string().describe('SHA-256 over its files'),
-  tier: z.string().describe('vendor, tier2 or tier3: how far it was looked at'),
+  tier: z.string().describe('vendor, tier2 or tier3: how thoroughly it was examined'),
   method: z.string().describe('vendor, automatic or review: who certified it'),
-  score: z.int().nullable().describe('What the judge gave, of 100; null: it was not asked'),
+  score: z.int().nullable().describe('The judge’s score of 100; null: the judge was not asked'),
   publishedAt: Time,
 });
 
@@ -53,7 +53,9 @@ const Skill = Version.omit({ publishedAt: true })
   .extend({
     name: z.string(),
     repoUrl: z.string(),
-    skillName: z.string().describe('As it was submitted; its name here has the owner behind it where that was taken'),
+    skillName: z
+      .string()
+      .describe('The name as submitted. `name` has the owner appended where another skill had the name.'),
     publishedAt: Time.describe('Its first version'),
     updatedAt: Time.describe('Its newest version'),
     facts: z
@@ -61,10 +63,10 @@ const Skill = Version.omit({ publishedAt: true })
         stars: z.int().nullable(),
         downloads: z.int().nullable().describe('Of its packages, in the last month'),
         lastCommitAt: Time.nullable(),
-        knownAt: Time.describe('When this was asked'),
+        knownAt: Time.describe('When these facts were read'),
       })
       .nullable()
-      .describe('What others say of it, where enrichment is on; what is not known is null'),
+      .describe('Facts from other services, where enrichment is on; an unknown fact is null'),
   })
   .meta({ id: 'Skill', description: 'A published skill, with its newest version' });
 
@@ -153,7 +155,7 @@ export function addRegistryRoutes(app: App, { pool }: Deps): void {
         params: Name,
         response: {
           200: { description: 'The badge', content: { 'image/svg+xml': { schema: z.string() } } },
-          304: z.null().optional().describe('It is the one that `If-None-Match` names'),
+          304: z.null().optional().describe('The badge is still the one that `If-None-Match` names'),
           ...openProblems(),
         },
       },
@@ -199,9 +201,7 @@ function isNamed(ifNoneMatch: string | undefined, etag: string): boolean {
 
 /** A name may hold anything; a position holds no blanks. */
 function positionOf(place: SkillCursor): string {
-  return 'name' in place
-    ? `name:${encodeURIComponent(place.name)}`
-    : `${String(place.updatedAt.getTime())}:${place.id}`;
+  return 'name' in place ? `name:${encodeURIComponent(place.name)}` : `${place.updatedAt.getTime()}:${place.id}`;
 }
 
 function isPlaceOf(sort: 'name' | 'newest', position: string): boolean {

@@ -67,9 +67,13 @@ export function addStatusRoute(app: App, { links, ...deps }: ReaderDeps & { link
       const { state, rejection, nextAction } = publicStatusOf(status, live);
       void reply.header('Cache-Control', 'no-store').header('X-Robots-Tag', 'noindex');
       return {
-        ...{ id: status.id, skillName: status.skillName, state },
-        ...{ submittedAt: status.createdAt.toISOString(), movedAt: status.movedAt.toISOString() },
-        ...{ why: rejection && rejectionAnswer(rejection), nextAction },
+        id: status.id,
+        skillName: status.skillName,
+        state,
+        submittedAt: status.createdAt.toISOString(),
+        movedAt: status.movedAt.toISOString(),
+        why: rejection && rejectionAnswer(rejection),
+        nextAction,
       };
     },
   );

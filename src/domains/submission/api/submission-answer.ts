@@ -17,7 +17,14 @@ export function submissionAnswer(
   const { repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published } = record;
   return {
     ...rest,
-    ...{ repoUrl, skillName, skillPath, ref, isVendor, commit, contentHash, published },
+    repoUrl,
+    skillName,
+    skillPath,
+    ref,
+    isVendor,
+    commit,
+    contentHash,
+    published,
     // A stage, perhaps of an older version, wrote these facts. Facts that this version can't read are not shown, and do
     // not fail the answer.
     scan: scan.safeParse(record.tier1).data ?? null,

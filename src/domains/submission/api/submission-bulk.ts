@@ -21,7 +21,7 @@ const Body = z.strictObject({
     .array(z.looseObject({}))
     .min(1)
     .max(MAX_ENTRIES)
-    .describe('Each as the body of POST /api/v1/submissions; one that is wrong does not keep the others'),
+    .describe('Each as the body of POST /api/v1/submissions; a wrong entry does not keep the others back'),
 });
 
 const Result = z.object({
@@ -31,7 +31,7 @@ const Result = z.object({
   errors: z
     .array(z.object({ path: z.string(), message: z.string() }))
     .nullable()
-    .describe('Of one that was refused: the fields that are wrong, or that it is one too many'),
+    .describe('Of a refused entry: the wrong fields, or the limit of live submissions that it exceeds'),
 });
 
 const Results = z.object({ accepted: z.int(), results: z.array(Result).describe('In the order of the entries') });
@@ -48,7 +48,7 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
       config: { access: WRITERS },
       schema: {
         tags: ['submissions'],
-        summary: `Submit up to ${String(MAX_ENTRIES)} skills, each with a result of its own`,
+        summary: `Submit up to ${MAX_ENTRIES} skills, each with a result of its own`,
         description: 'Committed together: a request that is not answered with 200 has submitted none of them.',
         headers: IdempotencyHeaders,
         body: Body,

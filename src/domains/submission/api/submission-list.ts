@@ -47,7 +47,7 @@ const Line = z.object({
   endReason: z.string().nullable(),
   overdue: z
     .boolean()
-    .describe(`It waits for a person, and has for more than ${String(SLA_TARGETS.review.typical)} business days`),
+    .describe(`It waits for a person, and has for more than ${SLA_TARGETS.review.typical} business days`),
 });
 
 const Answer = z.object({
@@ -79,7 +79,7 @@ export function addSubmissionListRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'p
       const examine = isExactSubmissionFilter(filter) ? limit + 1 : EXAMINED;
       const scan = await scanSubmissions(pool, filter, { sort: asked.sort, behind, examine, take: limit + 1 });
       const submissions = scan.submissions.slice(0, limit);
-      // Past a full page go on behind its last; past a short one, behind the last row that was looked at.
+      // After a full page the next page begins behind its last item, after a short page behind the last row that was read.
       const behindLooked = scan.examined >= examine ? scan.lastId : null;
       const position = scan.submissions.length > limit ? submissions.at(-1)?.id : behindLooked;
       const reviews = await findReviewStarts(

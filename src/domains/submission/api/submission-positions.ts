@@ -16,7 +16,7 @@ const Answer = z.object({
   total: z
     .int()
     .nullable()
-    .describe(`Of the whole queue, as far as ${QUEUE_CAP}; null: none of the caller’s is among them`),
+    .describe(`Of the whole queue, up to ${QUEUE_CAP}; null: no item of the caller is among them`),
   positions: z
     .array(
       z.object({
@@ -58,7 +58,11 @@ export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool'
       return {
         total: queued[0]?.total ?? null,
         positions: queued.map(({ id, state, priority, createdAt, position, isPaused }) => ({
-          ...{ id, state, priority, position, createdAt: createdAt.toISOString() },
+          id,
+          state,
+          priority,
+          position,
+          createdAt: createdAt.toISOString(),
           skillName: names.get(id) ?? '',
           estimate: estimateOf(position, throughput, isPaused),
         })),

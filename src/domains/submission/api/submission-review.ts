@@ -21,7 +21,7 @@ const Reason = textUpTo(2_000);
 const OptionalReason = z.strictObject({ reason: Reason.optional() });
 const ReasonBody = z.strictObject({ reason: Reason.describe('Told to the owner') });
 const PriorityBody = z.strictObject({
-  priority: z.int().min(-1_000).max(1_000).describe('What waits with a higher one is started first; 0 by default'),
+  priority: z.int().min(-1_000).max(1_000).describe('Items with a higher priority are started first; 0 by default'),
   reason: Reason.optional(),
 });
 
@@ -47,7 +47,12 @@ export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
       {
         config: { access: REVIEWERS },
         schema: {
-          ...{ tags: ['submissions'], summary, params: ItemParams, headers: IdempotencyHeaders, body, response },
+          tags: ['submissions'],
+          summary,
+          params: ItemParams,
+          headers: IdempotencyHeaders,
+          body,
+          response,
           ...(action === 'approve' && {
             description: 'In NEEDS_REVIEW it is escalated and approved at once, with an entry in the history for each.',
           }),

@@ -24,19 +24,19 @@ export type SubmissionBody = z.output<typeof SubmissionBody>;
 
 export const SubmissionAccepted = z
   .object({
-    id: z.uuid().nullable().describe('Null: it is somebody else’s, which the caller may not read'),
+    id: z.uuid().nullable().describe('Null: the submission is somebody else’s, and the caller may not read it'),
     state: z.string(),
-    isVendor: z.boolean().describe('The repository is one of an organisation whose skills are taken on trust'),
+    isVendor: z.boolean().describe('The repository belongs to an organisation whose skills are taken on trust'),
     createdAt: Time,
     statusUrl: z
       .string()
       .nullable()
-      .describe('A link that anybody may read who has it; null where none can be signed, and where `id` is'),
+      .describe('A public link to the status; null where no link can be signed or `id` is null'),
     verdictMail: z
       .enum(['will_be_sent', 'no_address', 'not_configured', 'not_taken'])
       .describe(
-        'Whether the verdict is mailed: no_address, none was given; not_configured, this installation sends no mail; not_taken, ' +
-          'the submission was there before, and the address that came with it is told',
+        'Whether the verdict is mailed. no_address: no address was given. not_configured: this installation sends no mail. ' +
+          'not_taken: the submission was there before, and its first address gets the mail.',
       ),
     duplicate: z.literal(true).optional().describe('The same skill was submitted before and is on its way'),
     alreadyVerified: z.literal(true).optional().describe('`ref` is a commit that the skill was published from'),
@@ -44,9 +44,12 @@ export const SubmissionAccepted = z
       .string()
       .nullable()
       .optional()
-      .describe('Of a duplicate: the branch or tag that is examined, which may be another than was asked for'),
+      .describe('Of a duplicate: the branch or tag that is examined. It may differ from the requested one'),
     skillPath: z.string().nullable().optional().describe('Of a duplicate: the folder that is examined'),
-    nextAction: z.string().optional().describe('Of a duplicate: what happens by itself, and what to do about it'),
+    nextAction: z
+      .string()
+      .optional()
+      .describe('Of a duplicate: the step that happens by itself, and the step that the caller can take'),
   })
   .meta({ id: 'SubmissionAccepted' });
 
@@ -69,12 +72,14 @@ const Scan = z.object({
 });
 
 const JudgementAnswer = z.object({
-  score: z.number().describe('0 to 100: the points, or the lowest limit where that is less'),
-  model: z.string().describe('Who judged; rules-v1 are the built-in rules'),
+  score: z.number().describe('0 to 100: the points, capped by the lowest limit'),
+  model: z.string().describe('The model that judged; rules-v1 are the built-in rules'),
   criteria: z
     .object(Object.fromEntries(CRITERIA.map((each) => [each, z.number()])))
     .describe('Points of each criterion'),
-  limits: z.array(z.object({ to: z.number(), because: z.string() })).describe('What the score could not exceed'),
+  limits: z
+    .array(z.object({ to: z.number(), because: z.string() }))
+    .describe('Limits that the score could not exceed, each with its reason'),
   concerns: z.array(
     z.object({
       criterion: z.string(),
@@ -96,7 +101,7 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
     skillPath: z.string().nullable(),
     ref: z.string().nullable(),
     isVendor: z.boolean(),
-    commit: z.string().nullable().describe('What was fetched'),
+    commit: z.string().nullable().describe('The commit that was fetched'),
     contentHash: z.string().nullable(),
     scan: Scan.nullable(),
     judgement: JudgementAnswer.nullable(),
@@ -132,7 +137,7 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
     review: z
       .object({
         since: Time,
-        dueAt: Time.describe(`${String(SLA_TARGETS.review.typical)} business days later`),
+        dueAt: Time.describe(`${SLA_TARGETS.review.typical} business days later`),
         overdue: z.boolean(),
       })
       .nullable()

@@ -31,7 +31,7 @@ const Answer = Computed.extend({
   targets: z.array(Target).describe('Of the latest submissions that ended in the last 30 days'),
   overdueReviews: z.object({
     count: z.int(),
-    capped: z.boolean().describe(`More than ${String(EXAMINED)} wait; only the oldest were looked at`),
+    capped: z.boolean().describe(`More than ${EXAMINED} wait; only the oldest were looked at`),
     items: z
       .array(
         z.object({
@@ -44,7 +44,7 @@ const Answer = Computed.extend({
           businessDays: z.number().describe('That it has waited'),
         }),
       )
-      .describe(`The ${String(SHOWN)} that have waited longest`),
+      .describe(`The ${SHOWN} that have waited longest`),
   }),
 });
 
@@ -84,7 +84,10 @@ function targetOf(name: SlaName, figure: SlaFigure | undefined): z.output<typeof
   const { typical, p95, unit, measures } = SLA_TARGETS[name];
   const { p50: median = null, p95: most = null, sampleSize = null, withinTypical = 0 } = figure ?? {};
   return {
-    ...{ name, measures, unit, sampleSize },
+    name,
+    measures,
+    unit,
+    sampleSize,
     typical: { target: typical, measured: median },
     p95: { target: p95, measured: most },
     withinTypical: sampleSize ? withinTypical / sampleSize : null,

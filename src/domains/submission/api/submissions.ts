@@ -21,11 +21,11 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
         tags: TAGS,
         summary: 'Submit a skill: it is scanned, judged, perhaps reviewed, and published or rejected',
         description:
-          'A skill that is on its way already is answered with 200 and `duplicate`, and with what is examined; its id and its link are ' +
-          'for whoever may read it: who submitted it first, and operators. Too many of one caller on their way are refused with 429 and `too_many_live`. A `ref` that is a whole commit id is answered ' +
-          'with 200 and `alreadyVerified` where the skill was published from that commit, and refused otherwise: a host serves ' +
-          'the commits of every fork, so only branches and tags are fetched. What a branch leads to is seen when it is fetched; ' +
-          'content that was published before is then no new version.',
+          'A new submission is answered with 202. ' +
+          'A skill that is being examined already is answered with 200 and `duplicate`; only its first submitter and operators get its id and link. ' +
+          'A `ref` that is a whole commit id is answered with 200 and `alreadyVerified` where the skill was published from that commit. ' +
+          'Any other commit id is refused, because a host serves the commits of every fork; name a branch or a tag. ' +
+          'A caller with too many live submissions is refused with 429 and `too_many_live`.',
         headers: IdempotencyHeaders,
         body: SubmissionBody,
         response: { 200: SubmissionAccepted, 202: SubmissionAccepted, ...problems(409, 413, 415) },

@@ -18,7 +18,7 @@ export const jobVariables = {
   GITHUB_API_URL: webUrl.default('https://api.github.com'),
   GITHUB_TOKEN: z.string().optional(),
   SOURCES_ALLOW_PRIVATE: oneOf('true', 'false').default('false'),
-  // Public servers answer within a second or two; what takes longer hangs.
+  // Public servers answer within a second or two; a request that takes longer hangs.
   SOURCES_TIMEOUT_MS: whole(100, 60_000).default(10_000),
   // As long as receipts: a verdict that is questioned can be looked into for a quarter of a year.
   SKILL_CONTENTS_KEPT: keptText.default('90d'),

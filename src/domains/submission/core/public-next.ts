@@ -5,7 +5,7 @@ export interface LiveLook {
   state: string;
   diagnosis: Pick<Diagnosis, 'reason' | 'nextAt'>;
   now: Date;
-  /** Somebody has stopped what takes up again what broke off. */
+  /** Somebody has paused the sweep that restarts interrupted work. */
   isUnswept: boolean;
 }
 

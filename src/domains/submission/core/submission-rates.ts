@@ -1,4 +1,4 @@
-/** How many submissions entered each state in a period, and why those that failed did. */
+/** How many submissions entered each state in a period, and the reasons of the failed submissions. */
 export interface SubmissionMoves {
   byState: Readonly<Record<string, number>>;
   /** Rejected by a person, at NEEDS_REVIEW or TIER3_REVIEW. */
@@ -16,7 +16,7 @@ export interface SubmissionRates {
 }
 
 /** Approval and review are shares of the submissions that scan and judge decided. Rejection and failure are shares of
- *  those that ended. */
+ *  the submissions that ended. */
 export function submissionRates({ byState, rejectedByPerson, givenUp }: SubmissionMoves): SubmissionRates {
   const to = (state: string): number => byState[state] ?? 0;
   const rejected = to('REJECTED') + to('TIER1_FAILED') - givenUp;

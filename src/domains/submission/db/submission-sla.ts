@@ -26,7 +26,7 @@ export async function computeSubmissionSla(sql: Sql): Promise<SubmissionSla> {
        CASE WHEN a."reviewFrom" IS NULL THEN extract(epoch FROM i.ended_at - i.created_at)::float8 * 1000 END AS "endToEnd"
      FROM (
        SELECT id, visit, created_at, ended_at FROM items
-       WHERE pipeline = 'submission' AND ended_at IS NOT NULL ORDER BY id DESC LIMIT ${String(SAMPLE)}
+       WHERE pipeline = 'submission' AND ended_at IS NOT NULL ORDER BY id DESC LIMIT ${SAMPLE}
      ) i
      CROSS JOIN LATERAL (
        SELECT max(extract(epoch FROM ended_at - started_at)::float8 * 1000) FILTER (WHERE stage = 'scanTier1') AS tier1,

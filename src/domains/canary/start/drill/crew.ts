@@ -31,7 +31,7 @@ export async function assembleCrew(deps: CrewDeps, kind: RoundKind): Promise<Wor
 
 async function listCrew({ database, host }: CrewDeps): Promise<WorkerSeen[]> {
   const known = await database.listWorkers();
-  // Two workers may have had the same pid. The registry lists the latest first, and only that one can be running.
+  // Two workers may have had the same pid. The registry lists the latest worker first, and only the latest can be running.
   const latest = known.filter((each, at) => known.findIndex((one) => isSameProcess(one, each)) === at);
   return latest.filter((each) => (each.host === host ? isRunning(each.pid) : each.silentForMs < SILENT_MS));
 }

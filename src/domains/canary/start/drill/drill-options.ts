@@ -13,7 +13,7 @@ export interface DrillOptions {
 /** A worker runs a hundred stages at once by default, so more canaries prove nothing more. */
 const MAX_ITEMS = 100;
 
-/** A shorter stage would end before the strike reaches it. Nobody waits for a longer one. */
+/** A shorter stage would end before the strike reaches it. Nobody waits for a longer stage. */
 const STAGE_MS = { min: 500, max: 60_000 };
 
 export function drillOptionsOf(args: string[]): DrillOptions {

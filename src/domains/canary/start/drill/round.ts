@@ -116,7 +116,7 @@ async function awaitRefusals(deps: RoundDeps, ids: string[], struck: Struck): Pr
   });
 }
 
-/** State and effects come from the API, because the drill checks what callers are shown. */
+/** State and effects come from the API, because the drill checks the answers that callers get. */
 async function readItems({ api, database }: RoundDeps, ids: string[]): Promise<ItemSeen[]> {
   const rows = await database.listItems(ids);
   const items: ItemSeen[] = [];

@@ -16,8 +16,15 @@ import { TOO_LARGE } from './watch-process.js';
 const START_MS = 60_000;
 
 const finding = z.object({
-  ...{ id: z.string(), name: z.string(), severity: z.enum(SEVERITIES), category: z.string(), file: z.string() },
-  ...{ line: z.number().nullable(), match: z.string(), context: z.string(), remedy: z.string() },
+  id: z.string(),
+  name: z.string(),
+  severity: z.enum(SEVERITIES),
+  category: z.string(),
+  file: z.string(),
+  line: z.number().nullable(),
+  match: z.string(),
+  context: z.string(),
+  remedy: z.string(),
 });
 const answer = z.union([
   z.object({ ready: z.literal(true) }),

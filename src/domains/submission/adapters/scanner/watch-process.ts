@@ -35,5 +35,5 @@ export function endIfTooLarge(maxBytes: number): void {
 }
 
 function lastWords(maxBytes: number): string {
-  return `${TOO_LARGE} ${String(Math.round(maxBytes / 1_024 ** 2))} MB of memory\n`;
+  return `${TOO_LARGE} ${Math.round(maxBytes / 1_024 ** 2)} MB of memory\n`;
 }

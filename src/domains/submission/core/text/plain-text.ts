@@ -35,8 +35,8 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
  *  orders the marks, which takes the square of their number: minutes for a file full of them. */
 const MARKS_WITHOUT_END = /(\p{M}{30})\p{M}+/gu;
 
-/** Single characters that NFKC expands to up to eighteen letters, none of them Latin: a file full of them would become
- *  a book. */
+/** Single characters that NFKC expands to up to eighteen letters, of which no letter is Latin. A file full of them would
+ *  become a book. */
 const PHRASES = /[\uFDFA\uFDFB]/g;
 
 /** The text as a person reads it. Letters that look alike become the same letter. Invisible characters are dropped, and

@@ -12,7 +12,7 @@ import { GitStopped, runGit } from './run-git.js';
 export interface FolderOptions {
   /** The temporary repositories are kept here, because a worker may fetch them again after this command has ended. */
   dataDir: string;
-  /** Folders where git is looked for: by default those where a worker looks. */
+  /** Folders where git is looked for: by default the folders where a worker looks. */
   path?: string;
 }
 
@@ -23,8 +23,12 @@ export interface FolderRepository {
 
 /** The same content always gives the same commit, because author and date never change. */
 const COMMIT = {
-  ...{ GIT_AUTHOR_NAME: 'npm run submit', GIT_AUTHOR_EMAIL: 'submit@localhost', GIT_AUTHOR_DATE: '@0 +0000' },
-  ...{ GIT_COMMITTER_NAME: 'npm run submit', GIT_COMMITTER_EMAIL: 'submit@localhost', GIT_COMMITTER_DATE: '@0 +0000' },
+  GIT_AUTHOR_NAME: 'npm run submit',
+  GIT_AUTHOR_EMAIL: 'submit@localhost',
+  GIT_AUTHOR_DATE: '@0 +0000',
+  GIT_COMMITTER_NAME: 'npm run submit',
+  GIT_COMMITTER_EMAIL: 'submit@localhost',
+  GIT_COMMITTER_DATE: '@0 +0000',
 };
 
 /** A list of 500 files is much shorter and takes milliseconds. A folder that needs more is no skill. */
@@ -41,7 +45,9 @@ export async function commitFolder(folder: string, options: FolderOptions): Prom
   const env = {
     ...gitEnvironment(dataDir, path, 'none'),
     ...COMMIT,
-    ...{ GIT_DIR: repository, GIT_WORK_TREE: folder, GIT_INDEX_FILE: index },
+    GIT_DIR: repository,
+    GIT_WORK_TREE: folder,
+    GIT_INDEX_FILE: index,
   };
   const git = (...args: string[]) => runGit({ folder, args, env });
   try {
@@ -62,7 +68,7 @@ export async function commitFolder(folder: string, options: FolderOptions): Prom
   }
 }
 
-/** Throws a sentence that names the skills below the folder, if the folder itself is none. */
+/** Throws a sentence that names the skills below the folder, if the folder itself is no skill. */
 export async function assertSkillFolder(folder: string): Promise<void> {
   if (existsSync(join(folder, 'SKILL.md'))) return;
   const entries = await readdir(folder, { withFileTypes: true });
@@ -80,7 +86,7 @@ function repositoryOf(folder: string, dataDir: string): string {
   return join(dataDir, 'submitted-folders', key, basename(folder));
 }
 
-/** The files that git would commit: all but those that a .gitignore of the folder names. */
+/** The files that git would commit: all files except the ones that a .gitignore of the folder names. */
 async function listFiles(folder: string, env: Record<string, string>): Promise<string[]> {
   const args = ['ls-files', '--others', '--exclude-standard', '-z'];
   try {
