@@ -156,7 +156,7 @@ describe('a claim that the database has, and whose answer it took with it', () =
 });
 
 describe('a checkpoint', () => {
-  it('that is lost while the database is away fails nobody: the stage goes on, and later ones are kept', async () => {
+  it('is lost while the database is away; the stage goes on and keeps later checkpoints', async () => {
     const run = await walk({
       async work(context) {
         await context.keep({ page: 1 });
@@ -175,7 +175,7 @@ describe('a checkpoint', () => {
     await unharmed(run);
   });
 
-  it('that can be written nowhere is an error of the stage', async () => {
+  it('fails the stage if it can never be written', async () => {
     const run = await walk({
       async work(context) {
         if (context.attempt === 1) await context.keep({ page: 1n } as unknown as Json);
@@ -242,7 +242,7 @@ describe('a save', () => {
     return { ...result, save: () => new Promise(() => undefined) };
   };
 
-  it('that always loses its connection is an error of the stage, not an outage to wait for', async () => {
+  it('fails the stage if it loses its connection every time, and is not taken for an outage', async () => {
     const run = await walk({ work: (context) => (context.attempt === 1 ? idles(context) : leave(context)) });
 
     expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['work error', 'work done', 'close done']);

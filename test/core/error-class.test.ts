@@ -14,7 +14,7 @@ function caused(message: string, cause: unknown): Error {
   return new Error(message, { cause });
 }
 
-describe('the type of an error decides its class', () => {
+describe('the class of an error', () => {
   it.each([
     ['a stage that took too long', named('StageTimeout'), 'SCAN_TIMEOUT'],
     ['a timeout of AbortSignal', new DOMException('x', 'TimeoutError'), 'SCAN_TIMEOUT'],
@@ -45,27 +45,27 @@ describe('the type of an error decides its class', () => {
     expect(classifyError(error)).toBe(expected);
   });
 
-  it('before any message does', () => {
+  it('follows from the type before any message', () => {
     expect(classifyError(named('StageTimeout', 'fetch failed: socket, llm, postgres, bucket'))).toBe('SCAN_TIMEOUT');
     expect(classifyError(coded('ECONNRESET', 'the request timed out'))).toBe('NETWORK_ERROR');
   });
 
-  it('even if only a cause has a known type', () => {
+  it('follows from the type of a cause if only the cause has a known type', () => {
     expect(classifyError(caused('llm call timed out', coded('ECONNREFUSED')))).toBe('NETWORK_ERROR');
   });
 
-  it('and the type of the outermost error decides before the types of its causes', () => {
+  it('follows from the type of the outermost error before the types of its causes', () => {
     expect(classifyError(new AppError('internal', 'x', { errorClass: 'LLM_ERROR', cause: coded('ECONNRESET') }))).toBe(
       'LLM_ERROR',
     );
   });
 
-  it('and the cause decides for an AppError without a class of its own', () => {
+  it('is the class of the cause for an AppError without a class of its own', () => {
     expect(classifyError(new AppError('internal', 'x', { cause: coded('ECONNRESET') }))).toBe('NETWORK_ERROR');
     expect(classifyError(new AppError('internal', 'the disk is full'))).toBe('UNKNOWN');
   });
 
-  it('and the cause decides for an AbortError', () => {
+  it('is the class of the cause for an AbortError', () => {
     const abort = new Error('The operation was aborted', { cause: named('StageTimeout') });
     expect(classifyError(Object.assign(abort, { name: 'AbortError' }))).toBe('SCAN_TIMEOUT');
   });
@@ -115,22 +115,22 @@ describe('a thrown value', () => {
     expect(classifyError(thrown)).toBe('UNKNOWN');
   });
 
-  it('that is a string is read as a message', () => {
+  it('is classed by its text if it is a string', () => {
     expect(classifyError('socket hang up')).toBe('NETWORK_ERROR');
     expect(classifyError(caused('x', 'deadlock detected'))).toBe('DB_ERROR');
   });
 
-  it('that crossed a process boundary is a plain object and has a class', () => {
+  it('is classed as an error if it crossed a process boundary and is a plain object', () => {
     expect(classifyError({ name: 'StageTimeout', message: 'x' })).toBe('SCAN_TIMEOUT');
     expect(classifyError({ message: 'x', code: 'ECONNRESET' })).toBe('NETWORK_ERROR');
     expect(classifyError({ name: 7, message: { text: 'timed out' } })).toBe('UNKNOWN');
   });
 
-  it('with a name that every object inherits is UNKNOWN', () => {
+  it('is UNKNOWN if its name is one that every object inherits', () => {
     for (const name of ['constructor', 'toString', '__proto__']) expect(classifyError(named(name))).toBe('UNKNOWN');
   });
 
-  it('with a cycle of causes is classed without an endless loop', () => {
+  it('is classed without an endless loop if its causes form a cycle', () => {
     const one = new Error('one');
     const two = caused('two', one);
     one.cause = two;
@@ -148,7 +148,7 @@ describe('a thrown value', () => {
     expect(classifyError(buried(6))).toBe('UNKNOWN');
   });
 
-  it('with a huge message is classed quickly', () => {
+  it('is classed quickly even with a huge message', () => {
     const started = performance.now();
     expect(classifyError(new Error('relation "'.repeat(100_000)))).toBe('UNKNOWN');
     expect(performance.now() - started).toBeLessThan(1_000);

@@ -44,7 +44,7 @@ describe('an AppError', () => {
     expect(isRetryable(error)).toBe(KINDS[row.kind].retryable);
   });
 
-  it('of a domain takes its kind, title, class and wait from the row that the domain declared', () => {
+  it("takes kind, title, class and wait of a domain's code from the row that the domain declared", () => {
     const own = declareCodes({
       disk_full: { kind: 'unavailable', title: 'The disk is full', errorClass: 'STORAGE_ERROR', retryAfterSeconds: 7 },
     });

@@ -27,7 +27,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  it('that never ended is late only after the watch has waited for two intervals', () => {
+  it('is late without ever having ended only after the watch has waited for two intervals', () => {
     expect(lateAfter(null, 20_000)).toEqual([]);
     expect(lateAfter(null, 20_001)).toMatchObject([
       { since: 'never', sentence: 'sweep-canary has never got to its end; it is due every 10 s.' },
@@ -39,7 +39,7 @@ describe('a sweep', () => {
     expect(lateAfter(8 * HOUR_MS, 21_000)).toHaveLength(1);
   });
 
-  it('that is switched off is never late, and a schedule that is no sweep is never late', () => {
+  it('is never late while it is switched off, nor is a schedule that is no sweep', () => {
     const off = rows.map((row) => ({ ...row, isOn: false }));
     expect(lateSweeps(off, [], HOUR_MS)).toEqual([]);
     expect(lateSweeps(rows, [{ job: 'sweep-canary', lastEndedAt, ageMs: 1 }], 90 * 24 * HOUR_MS)).toEqual([]);

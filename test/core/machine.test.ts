@@ -150,13 +150,13 @@ describe('words of the audit trail', () => {
     expect(triggerOf(rowOf(straight, 'DONE'), 'x', 'y')).toBe('x-y');
   });
 
-  it("of spent tries are the stage's, unless the table says otherwise", () => {
+  it('name the stage when its tries are spent, unless the table has another word', () => {
     expect(spentTriggerOf(stageOf(straight, 'read').row)).toBe('read-failed');
     expect(spentTriggerOf(stageOf(straight, 'write').row)).toBe('disk-full');
     expect(spentTriggerOf(stageOf(several, 'judge').row)).toBe('judge-failed');
   });
 
-  it('of exhaustion may depend on the last error', () => {
+  it('may name exhaustion by the class of the last error', () => {
     expect(exhaustedTrigger(reviewed, 'JUDGING', null)).toBe('stuck-exhausted');
     expect(exhaustedTrigger(reviewed, 'JUDGING', 'DB_ERROR')).toBe('stuck-exhausted');
     expect(exhaustedTrigger(reviewed, 'JUDGING', 'LLM_ERROR')).toBe('judge-unavailable');
@@ -287,7 +287,7 @@ describe('legal moves', () => {
     expect(isLegalMove(reopened, { from: 'CANCELLED', to: 'WORKING', via: 'reopen' })).toBe(false);
   });
 
-  it('of a pause and a resume keep a live state', () => {
+  it('keep a live state on pause and on resume', () => {
     for (const via of ['pause', 'resume'] as const) {
       expect(isLegalMove(reviewed, { from: 'NEEDS_REVIEW', to: 'NEEDS_REVIEW', via })).toBe(true);
       expect(isLegalMove(reviewed, { from: 'NEEDS_REVIEW', to: 'REJECTED', via })).toBe(false);

@@ -19,8 +19,8 @@ const base = { name: 'typed', start: 'WORKING', sweep, cancelled: 'FAILED' } as 
 const WORKING = { does: stage('work', work), then: { done: 'DONE' } } as const;
 
 // Each case is refused twice: by the compiler (`tsc` fails if it is not, for then the directive is unused) and at run time.
-describe('the compiler refuses a table that names an unknown state', () => {
-  it('as the start', () => {
+describe('the compiler, for the states of a table,', () => {
+  it('refuses an unknown start', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -32,7 +32,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as the state of cancelled items', () => {
+  it('refuses an unknown state for cancelled items', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -44,7 +44,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as the target of an outcome', () => {
+  it('refuses an unknown target of an outcome', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -64,7 +64,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as the target of a decision', () => {
+  it('refuses an unknown target of a decision', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -84,7 +84,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('or a reason for what cannot be decided there', () => {
+  it('refuses a reason for an outcome that cannot be decided there', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -102,7 +102,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("asks for a reason for 'reject'");
   });
 
-  it('as what follows a rest', () => {
+  it('refuses an unknown state after a rest', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -121,7 +121,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it("as the target of a stage's spent tries", () => {
+  it("refuses an unknown target of a stage's spent tries", () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -138,7 +138,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as the target of the spent tries of one stage among several', () => {
+  it('refuses an unknown target of the spent tries of one stage among several', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -159,7 +159,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as what a final state reopens', () => {
+  it('refuses an unknown state that a final state reopens', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -177,7 +177,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as the state of exhausted items', () => {
+  it('refuses an unknown state for exhausted items', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -191,7 +191,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as the state of items exhausted after one class of error', () => {
+  it('refuses an unknown state for items exhausted after one class of error', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -208,7 +208,7 @@ describe('the compiler refuses a table that names an unknown state', () => {
     ).toThrow("no state 'NOWHERE'");
   });
 
-  it('as where a rescue puts the item', () => {
+  it('refuses an unknown state that a rescue moves the item to', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -223,8 +223,8 @@ describe('the compiler refuses a table that names an unknown state', () => {
   });
 });
 
-describe('the compiler refuses other slips in a table', () => {
-  it('a class of error that there is not', () => {
+describe('the compiler, for the other fields of a table,', () => {
+  it('refuses an unknown class of error', () => {
     const table = definePipeline({
       ...base,
       rescue: {
@@ -240,7 +240,7 @@ describe('the compiler refuses other slips in a table', () => {
     expect(table.name).toBe('typed');
   });
 
-  it('a state of exhaustion by class without one for the others', () => {
+  it('refuses states of exhaustion by class without a state for the other classes', () => {
     expect(() =>
       definePipeline({
         ...base,
@@ -254,7 +254,7 @@ describe('the compiler refuses other slips in a table', () => {
     ).toThrow("no state 'undefined'");
   });
 
-  it('a time without a unit', () => {
+  it('refuses a time without a unit', () => {
     // @ts-expect-error no unit
     const work10 = stage('work', { ...work, within: '10' });
     expect(() =>
@@ -262,7 +262,7 @@ describe('the compiler refuses other slips in a table', () => {
     ).toThrow("work.within is '10'");
   });
 
-  it('a decision that its table does not have, where something is saved with it', () => {
+  it('refuses to save something with a decision that the table does not have', () => {
     const save = () => Promise.resolve({});
     const saves: DecisionSaves<typeof reviewed>[] = [
       { SECOND_REVIEW: { approve: save } },
@@ -274,7 +274,7 @@ describe('the compiler refuses other slips in a table', () => {
     expect(saves).toHaveLength(3);
   });
 
-  it('a reason to rest that no diagnosis knows', () => {
+  it('refuses a reason to rest that no diagnosis knows', () => {
     const table = definePipeline({
       ...base,
       rescue,
@@ -290,7 +290,7 @@ describe('the compiler refuses other slips in a table', () => {
     expect(table.name).toBe('typed');
   });
 
-  it('a fan-out that is skipped, or short', () => {
+  it('refuses a fan-out that is skipped or short', () => {
     // @ts-expect-error a fan-out names where it fails to
     const skipped = fanOut('spread', { tries: 3, within: '10s', width: 2, needs: 'all', spent: 'skip' });
     const wide = { tries: 3, within: '10s', width: 2, needs: 'all', spent: { move: 'FAILED' } } as const;
@@ -303,8 +303,8 @@ describe('the compiler refuses other slips in a table', () => {
   });
 });
 
-describe('what the compiler knows of a table', () => {
-  it('its states and stages', () => {
+describe('the compiler, given a table,', () => {
+  it('knows its states and stages', () => {
     expectTypeOf<StateOf<typeof straight>>().toEqualTypeOf<
       'READING' | 'CHECKING' | 'WRITING' | 'DONE' | 'FAILED' | 'CANCELLED'
     >();
@@ -314,14 +314,14 @@ describe('what the compiler knows of a table', () => {
     expectTypeOf<(typeof straight)['name']>().toEqualTypeOf<'straight'>();
   });
 
-  it("the outcomes of a state's only stage", () => {
+  it("knows the outcomes of a state's only stage", () => {
     expectTypeOf<OutcomeOf<typeof straight, 'read'>>().toEqualTypeOf<'done' | 'empty'>();
     expectTypeOf<OutcomeOf<typeof straight, 'check'>>().toEqualTypeOf<'good' | 'bad'>();
     expectTypeOf<OutcomeOf<typeof brief, 'look'>>().toEqualTypeOf<'known' | 'other'>();
     expectTypeOf<OutcomeOf<typeof reviewed, 'judge'>>().toEqualTypeOf<'pass' | 'concerns' | 'fail'>();
   });
 
-  it('that only the last of several stages picks the outcome', () => {
+  it('lets only the last of several stages pick the outcome', () => {
     expectTypeOf<OutcomeOf<typeof spreadAll, 'prepare'>>().toEqualTypeOf<'done'>();
     expectTypeOf<OutcomeOf<typeof spreadAll, 'finish'>>().toEqualTypeOf<'done' | 'partial'>();
     expectTypeOf<OutcomeOf<typeof conversation, 'extraction'>>().toEqualTypeOf<'done'>();
@@ -329,7 +329,7 @@ describe('what the compiler knows of a table', () => {
     expectTypeOf<OutcomeOf<typeof vectorIngest, 'createStac'>>().toEqualTypeOf<'done' | 'partial'>();
   });
 
-  it('that a unit is only ever done', () => {
+  it('gives a unit no outcome but done', () => {
     expectTypeOf<OutcomeOf<typeof spreadAll, 'upload'>>().toEqualTypeOf<'done'>();
     expectTypeOf<OutcomeOf<typeof spreadLast, 'copy'>>().toEqualTypeOf<'done'>();
     expectTypeOf<OutcomeOf<typeof spreadLast, 'index'>>().toEqualTypeOf<'done'>();

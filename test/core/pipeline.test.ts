@@ -10,7 +10,7 @@ describe('stage', () => {
     expect(stage('work', row)).toEqual({ stage: 'work', ...row });
   });
 
-  it('that fans out carries its width and its rule', () => {
+  it('keeps the width and the rule of a fan-out', () => {
     const row = { tries: 2, within: '10s', spent: { move: 'FAILED' } } as const;
     expect(fanOut('copy', { ...row, width: 8, needs: 'any' })).toEqual({
       stage: 'copy',

@@ -245,11 +245,11 @@ describe('the budget', () => {
     expect(walk(patient, 1_500)).toEqual(['0 restart', '3 restart', '1443 restart', '1446 restart']);
   });
 
-  it('of zero ends an item at once', () => {
+  it('ends an item at its first rescue when the budget is zero', () => {
     expect(walk({ ...table, rescue: { ...table.rescue, budget: 0, backoff: [] } }, 9)).toEqual(['0 fail']);
   });
 
-  it('larger than its list of spans repeats the last', () => {
+  it('repeats the last span when it is larger than the list of spans', () => {
     expect([0, 1, 2, 3, 9].map((before) => backoffMs(table, before) / 60_000)).toEqual([3, 10, 30, 30, 30]);
     expect(backoffMs({ ...table, rescue: { ...table.rescue, backoff: [] } }, 0)).toBe(0);
   });

@@ -25,27 +25,27 @@ it('finds nothing wrong with a sound table', () => {
 
 describe('a name', () => {
   it.each(['', 'Vector', 'vector ingest', 'vector:ingest', 'vector_ingest', 'vector-', '-vector', '9lives', 'a/b'])(
-    'of a pipeline is not %j: workflow ids and task queues are made of it',
+    'refuses %j as a pipeline, because workflow ids and task queues contain the name',
     (name) => {
       expect(problemsWith({ name })).toEqual([`'${name}' can't be the name of a pipeline`]);
     },
   );
 
   it.each(['', 'TWO WORDS', 'A-B', 'A:B', '1ST', '[*]', 'A→B', 'a.b', '_A', 'state', 'NOTE', 'Default', 'toString'])(
-    'of a state is not %j: the diagram would break',
+    'refuses %j as a state, because the diagram would break',
     (name) => {
       expect(problemsOfState({ ends: 'done' }, name)).toEqual([`'${name}' can't be the name of a state`]);
     },
   );
 
   it.each(['', 'Read', 'read it', 'read-it', 'read:it', '__read', 'nextStep', 'endRun', 'constructor'])(
-    'of a stage is not %j: it is an activity and part of a key',
+    'refuses %j as a stage, because the name is an activity and part of a key',
     (stage) => {
       expect(problemsOfStage({ stage })).toContain(`'${stage}' can't be the name of a stage`);
     },
   );
 
-  it.each(['', 'Done', 'all done', 'all-done', '2nd', 'valueOf'])('of an outcome is not %j', (outcome) => {
+  it.each(['', 'Done', 'all done', 'all-done', '2nd', 'valueOf'])('refuses %j as an outcome', (outcome) => {
     const row = { awaits: 'admin', then: { [outcome]: 'DONE' } };
     expect(problemsOfState(row)).toEqual([`'${outcome}' can't be the name of an outcome`]);
   });
@@ -62,7 +62,7 @@ describe('a name', () => {
     for (const word of ['admin', 'read1-timeout', 'judge-unavailable']) expect(problemsOf(word)).toEqual([]);
   });
 
-  it('of a table and a column is safe inside a statement', () => {
+  it('refuses a table or a column whose name is unsafe inside a statement', () => {
     for (const word of ['', 'e-mail', 'email; DROP TABLE items', 'E', 'a"b']) {
       expect(problemsWith({ tells: { table: 'letters', column: word } })).toEqual([
         `'${word}' can't be the name of a column`,
@@ -93,7 +93,7 @@ describe('a state', () => {
     expect(problemsOfState({ then } as unknown as StateRow)).toEqual([only]);
   });
 
-  it('that does work has a stage', () => {
+  it('must have a stage if it does work', () => {
     expect(problemsOfState({ does: [], then: { done: 'DONE' } })).toEqual(["state 'READING' does nothing"]);
   });
 
@@ -164,7 +164,7 @@ describe('a stage', () => {
     expect(problemsOfStage({ progressWithin: '10s' })).toEqual([]);
   });
 
-  it('that is short neither beats, nor reports progress, nor fans out, nor takes long', () => {
+  it('must not beat, report progress, fan out or take long if it is short', () => {
     const plain = "stage 'read' is short, so it neither beats nor reports progress nor fans out";
     expect(problemsOfStage({ short: true })).toEqual([]);
     expect(problemsOfStage({ short: true, beats: '2s' })).toEqual([plain]);

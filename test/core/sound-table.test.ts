@@ -80,7 +80,7 @@ describe('a sound table', () => {
   });
 });
 
-describe('an unknown state is refused', () => {
+describe('an unknown state', () => {
   it.each<[string, Pipeline]>([
     ['start', tableWith({}, { start: 'NOWHERE' })],
     ['cancelled', tableWith({}, { cancelled: 'NOWHERE' })],
@@ -96,31 +96,31 @@ describe('an unknown state is refused', () => {
     ['claimed', tableWith({ SECOND: { rests: 'backlog', then: { claimed: 'NOWHERE' } } })],
     ['spent', tableWith({ SECOND: { does: work('second', { spent: { move: 'NOWHERE' } }), then: { done: 'DONE' } } })],
     ['reopens', tableWith({ DONE: { ends: 'done', reopens: 'NOWHERE' } })],
-  ])('as %s', (_where, table) => {
+  ])('is refused as %s', (_where, table) => {
     expectRefused(table, "no state 'NOWHERE'");
   });
 
-  it('even if every object has a property of that name', () => {
+  it('is refused even if every object has a property of that name', () => {
     for (const name of ['constructor', 'toString', '__proto__']) {
       expectRefused(tableWith({}, { cancelled: name }), `no state '${name}'`);
     }
   });
 });
 
-describe('a way that leads nowhere or comes back is refused', () => {
-  it('a state that leads back to one before it', () => {
+describe('a table', () => {
+  it('refuses a state that leads back to an earlier state', () => {
     const table = tableWith({ SECOND: { does: work('second'), then: { done: 'DONE', again: 'FIRST' } } });
     expectRefused(table, 'loop FIRST → SECOND → FIRST');
   });
 
-  it('a state that leads to itself', () => {
+  it('refuses a state that leads to itself', () => {
     expectRefused(
       tableWith({ SECOND: { awaits: 'admin', then: { wait: 'SECOND', yes: 'DONE' } } }),
       'loop SECOND → SECOND',
     );
   });
 
-  it('spent tries that lead back', () => {
+  it('refuses spent tries that lead back', () => {
     const spent = { move: 'FIRST' };
     expectRefused(
       tableWith({ SECOND: { does: work('second', { spent }), then: { done: 'DONE' } } }),
@@ -128,7 +128,7 @@ describe('a way that leads nowhere or comes back is refused', () => {
     );
   });
 
-  it('a loop that the start does not reach', () => {
+  it('refuses a loop that the start does not reach', () => {
     const table = tableWith({
       THIRD: { awaits: 'admin', then: { on: 'FOURTH' } },
       FOURTH: { awaits: 'admin', then: { back: 'THIRD' } },
@@ -136,7 +136,7 @@ describe('a way that leads nowhere or comes back is refused', () => {
     expectRefused(table, 'loop THIRD → FOURTH → THIRD');
   });
 
-  it('but two ways to one state are no loop', () => {
+  it('allows two ways to one state, which are no loop', () => {
     expectSound(
       tableWith({
         FIRST: { does: work('first'), then: { long: 'SECOND', short: 'THIRD' } },
@@ -146,12 +146,12 @@ describe('a way that leads nowhere or comes back is refused', () => {
     );
   });
 
-  it('a state that nothing leads to', () => {
+  it('refuses a state that nothing leads to', () => {
     expectRefused(tableWith({ THIRD: { does: work('third'), then: { done: 'DONE' } } }), "nothing leads to 'THIRD'");
     expectRefused(tableWith({ GIVEN_UP: { ends: 'failed' } }), "nothing leads to 'GIVEN_UP'");
   });
 
-  it('nor the states behind it', () => {
+  it('refuses also the states behind a state that nothing leads to', () => {
     const table = tableWith({
       THIRD: { does: work('third'), then: { done: 'FOURTH' } },
       FOURTH: { does: work('fourth'), then: { done: 'DONE' } },
@@ -159,7 +159,7 @@ describe('a way that leads nowhere or comes back is refused', () => {
     expectRefused(table, "nothing leads to 'THIRD'; nothing leads to 'FOURTH'");
   });
 
-  it('but not one that only recovery or spent tries lead to', () => {
+  it('allows a state that only recovery or spent tries lead to', () => {
     const aside = { CANCELLED: { ends: 'failed' }, EXHAUSTED: { ends: 'failed' } } as const;
     expectSound(tableWith(aside, { cancelled: 'CANCELLED', rescue: { exhausted: 'EXHAUSTED' } }));
     expectSound(
@@ -174,27 +174,27 @@ describe('a way that leads nowhere or comes back is refused', () => {
     ['does work', { does: work('second'), then: {} }],
     ['awaits a decision', { awaits: 'admin', then: {} }],
     ['rests', { rests: 'backlog', then: {} }],
-  ])('a state that %s and has no outcome', (_kind, row) => {
+  ])('refuses a state that %s and has no outcome', (_kind, row) => {
     expectRefused(tableWith({ SECOND: row }), "nothing leads out of 'SECOND'");
   });
 });
 
-describe('a state to begin anew from is refused', () => {
-  it('that ends, for nothing would begin', () => {
+describe('the states to begin anew from', () => {
+  it('must not end, because no work would begin', () => {
     expectRefused(tableWith({}, { retries: ['FIRST', 'DONE'] }), "work can't begin anew in 'DONE'");
     expect(() => assertSoundTable(tableWith({}, { retries: ['FIRST'] }))).not.toThrow();
   });
 });
 
-describe('a stage is refused', () => {
-  it('that stands in two states, or twice in one: its tasks would be one', () => {
+describe('a stage', () => {
+  it('is refused in two states or twice in one, because both would share one task', () => {
     const again = { does: work('first'), then: { done: 'DONE' } };
     expectRefused(tableWith({ SECOND: again }), "stage 'first' stands in two places");
     const twice = { does: [work('second'), work('other'), work('second')], then: { done: 'DONE' } };
     expectRefused(tableWith({ SECOND: twice }), "stage 'second' stands in two places");
   });
 
-  it("that may be skipped as its state's last, without an outcome to go on with", () => {
+  it('is refused as the last of its state if it may be skipped and the state has no outcome to go on with', () => {
     const last = [work('second'), work('third', { spent: 'skip' })];
     expectRefused(
       tableWith({ SECOND: { does: last, then: { good: 'DONE' } } }),
@@ -204,27 +204,27 @@ describe('a stage is refused', () => {
     expectSound(tableWith({ SECOND: { does: last.toReversed(), then: { good: 'DONE' } } }));
   });
 
-  it("that is a fan-out as its state's last, without an outcome to go on with", () => {
+  it('is refused as the last of its state if it is a fan-out and the state has no outcome to go on with', () => {
     const does = [work('second'), spread('third')];
     expectRefused(tableWith({ SECOND: { does, then: { all: 'DONE' } } }), "needs an outcome 'done'");
     expectSound(tableWith({ SECOND: { does, then: { done: 'DONE' } } }));
   });
 });
 
-describe('a fan-out whose units nobody returns is refused: without units it would be done at once', () => {
+describe('a fan-out whose units no stage returns, and which would be done at once,', () => {
   const unfed = "fan-out 'spread' has no stage before it that always returns its units";
   const SECOND = { does: spread('spread'), then: { done: 'DONE' } };
 
-  it('at the start', () => {
+  it('is refused at the start', () => {
     expectRefused(tableWith({ FIRST: { does: [spread('spread'), work('first')], then: { done: 'SECOND' } } }), unfed);
   });
 
-  it('but not after a stage in its own state, or in the state before', () => {
+  it('differs from a fan-out after a stage in its own state or in the state before, which is allowed', () => {
     expectSound(tableWith({ SECOND }));
     expectSound(tableWith({ SECOND: { does: [work('split'), spread('spread')], then: { done: 'DONE' } } }));
   });
 
-  it('after another fan-out', () => {
+  it('is refused after another fan-out', () => {
     const does = [work('split'), spread('copy'), spread('spread')];
     expectRefused(tableWith({ SECOND: { does, then: { done: 'DONE' } } }), unfed);
     expectRefused(
@@ -233,7 +233,7 @@ describe('a fan-out whose units nobody returns is refused: without units it woul
     );
   });
 
-  it('after a stage that may be skipped', () => {
+  it('is refused after a stage that may be skipped', () => {
     const does = [work('split', { spent: 'skip' }), spread('spread')];
     expectRefused(tableWith({ SECOND: { does, then: { done: 'DONE' } } }), unfed);
     expectRefused(
@@ -242,23 +242,23 @@ describe('a fan-out whose units nobody returns is refused: without units it woul
     );
   });
 
-  it('but not after one that is skipped to elsewhere', () => {
+  it('differs from a fan-out after a stage that is skipped to another state, which is allowed', () => {
     const FIRST = { does: work('first', { spent: 'skip' }), then: { done: 'DONE', many: 'SECOND' } };
     expectSound(tableWith({ FIRST, SECOND }));
   });
 
-  it('after a decision, or after a rest', () => {
+  it('is refused after a decision or a rest', () => {
     const decided = { awaits: 'admin', then: { yes: 'SECOND' } };
     expectRefused(tableWith({ FIRST: decided, SECOND }), unfed);
     expectRefused(tableWith({ FIRST: { rests: 'not_due', then: { picked: 'SECOND' } }, SECOND }), unfed);
   });
 
-  it('if only one of several ways to it brings units', () => {
+  it('is refused if only one of several ways to it brings units', () => {
     const FIRST = { does: work('first'), then: { done: 'SECOND', ask: 'ASKING' } };
     expectRefused(tableWith({ FIRST, SECOND, ASKING: { awaits: 'admin', then: { yes: 'SECOND' } } }), unfed);
   });
 
-  it('where spent tries, a reopening or a rescue leads to it', () => {
+  it('is refused where spent tries, a reopening or a rescue leads to it', () => {
     const FIRST = { does: work('first', { spent: { move: 'SECOND' } }), then: { done: 'SECOND' } };
     expectRefused(tableWith({ FIRST, SECOND }), unfed);
     expectRefused(tableWith({ SECOND, FAILED: { ends: 'failed', reopens: 'SECOND' } }), unfed);
@@ -266,12 +266,12 @@ describe('a fan-out whose units nobody returns is refused: without units it woul
   });
 });
 
-describe('a rest that a claim should end is refused', () => {
+describe('a rest that a claim should end', () => {
   it.each<[string, StateRow]>([
     ['awaits a decision', { awaits: 'admin', then: { yes: 'DONE' } }],
     ['rests', { rests: 'not_due', then: { picked: 'DONE' } }],
     ['ends', { ends: 'done' }],
-  ])('where it leads to a state that %s: nobody would claim', (_kind, SECOND) => {
+  ])('is refused before a state that %s, because no stage would claim', (_kind, SECOND) => {
     const FIRST = { rests: 'backlog', then: { claimed: 'SECOND', skipped: 'DONE' } } as const;
     expectRefused(
       tableWith({ FIRST, SECOND }),
@@ -279,7 +279,7 @@ describe('a rest that a claim should end is refused', () => {
     );
   });
 
-  it('where it leads to a fan-out', () => {
+  it('is refused before a fan-out', () => {
     const FIRST = { does: work('first'), then: { done: 'SECOND', later: 'LATER' } };
     const LATER = { rests: 'backlog', then: { claimed: 'SECOND' } } as const;
     const SECOND = { does: spread('spread'), then: { done: 'DONE' } };
@@ -287,20 +287,20 @@ describe('a rest that a claim should end is refused', () => {
   });
 });
 
-describe('a recovery move is refused', () => {
+describe('a recovery move', () => {
   const REVIEW = { awaits: 'admin', then: { yes: 'DONE', no: 'FAILED' } };
   const FIRST = { does: work('first'), then: { done: 'SECOND', ask: 'REVIEW' } };
 
-  it('to a start that ends', () => {
+  it('is refused to a start that ends', () => {
     expectRefused(tableWith({}, { start: 'DONE' }), "start must not lead to 'DONE', which ends");
   });
 
-  it('of cancelled items to a state that goes on', () => {
+  it('of cancelled items must not lead to a state that goes on', () => {
     expectRefused(tableWith({}, { cancelled: 'SECOND' }), "cancelled must not lead to 'SECOND', which does work");
     expectRefused(tableWith({ FIRST, REVIEW }, { cancelled: 'REVIEW' }), "cancelled must not lead to 'REVIEW'");
   });
 
-  it('of exhausted items to more work, where they would be exhausted for ever', () => {
+  it('of exhausted items must not lead to more work, where they would be exhausted again and again', () => {
     expectRefused(
       tableWith({}, { rescue: { exhausted: 'FIRST' } }),
       "exhausted must not lead to 'FIRST', which does work",
@@ -310,7 +310,7 @@ describe('a recovery move is refused', () => {
     expectSound(tableWith({ FIRST, REVIEW }, { rescue: { exhausted: { LLM_ERROR: 'REVIEW', other: 'FAILED' } } }));
   });
 
-  it('of a reopened item to another end', () => {
+  it('of a reopened item must not lead to another end', () => {
     expectRefused(
       tableWith({ DONE: { ends: 'done', reopens: 'FAILED' } }),
       "reopens must not lead to 'FAILED', which ends",
@@ -319,23 +319,23 @@ describe('a recovery move is refused', () => {
     expectSound(tableWith({ FIRST, REVIEW, DONE: { ends: 'done', reopens: 'REVIEW' } }));
   });
 
-  it('of a rescued item to an end or to a person', () => {
+  it('of a rescued item must not lead to an end or to a person', () => {
     expectRefused(tableWith({}, { rescue: { resumesAt: 'DONE' } }), "resumesAt must not lead to 'DONE', which ends");
     const table = tableWith({ FIRST, REVIEW }, { rescue: { resumesAt: 'REVIEW' } });
     expectRefused(table, "resumesAt must not lead to 'REVIEW', which awaits a person");
   });
 
-  it('of a rescued item over work that it has not done', () => {
+  it('of a rescued item must not skip work that it has not done', () => {
     expectRefused(tableWith({}, { rescue: { resumesAt: 'SECOND' } }), "a rescue would leap from 'FIRST' to 'SECOND'");
     expectSound(tableWith({}, { rescue: { resumesAt: 'FIRST' } }));
   });
 });
 
-describe('a state that may be full is refused', () => {
+describe('a state that may be full', () => {
   const SECOND = { does: work('second'), then: { done: 'DONE' }, admits: 2 };
   const full = 'which may be full';
 
-  it('where those who come in could not wait', () => {
+  it('is refused where items that enter it could not wait', () => {
     expectRefused(
       tableWith({ SECOND: { ...SECOND, admits: 1 }, FIRST: { ...SECOND, does: work('first') } }),
       `'FIRST', ${full}`,
@@ -358,7 +358,7 @@ describe('a state that may be full is refused', () => {
     );
   });
 
-  it("but not behind a stage's outcome, a claim or a batch", () => {
+  it("is allowed behind a stage's outcome, a claim or a batch", () => {
     expectSound(tableWith({ SECOND }));
     expectSound(tableWith({ SECOND, FIRST: { rests: 'backlog', then: { claimed: 'SECOND' } } }));
     expectSound(tableWith({ SECOND, FIRST: { rests: 'not_due', then: { picked: 'SECOND' } } }));

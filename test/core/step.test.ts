@@ -66,7 +66,7 @@ describe('the step of an item that has just entered a state', () => {
 });
 
 describe('a step', () => {
-  it('of a fan-out names the units and how many may run at once', () => {
+  it('names the units of a fan-out and how many may run at once', () => {
     const { row } = stageOf(spreadAll, 'upload');
     expect(unitsStep('PROCESSING', row, 2, ['a', 'b'])).toEqual({
       do: 'units',
@@ -80,7 +80,7 @@ describe('a step', () => {
     });
   });
 
-  it('of a stage that is no longer a fan-out runs its units one at a time', () => {
+  it('runs the units of a stage that is no longer a fan-out one at a time', () => {
     const { row } = stageOf(spreadAll, 'finish');
     expect(unitsStep('PROCESSING', row, 1, ['a'])).toMatchObject({ width: 1 });
   });

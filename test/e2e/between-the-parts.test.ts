@@ -59,7 +59,7 @@ async function refusalsOf(id: string): Promise<number> {
 const GIVEN_UP_WITHIN_MS = 60_000;
 
 describe('an answer that is lost after the fact', () => {
-  it('of the call that starts a run: the dispatcher asks again, and there is one run', async () => {
+  it('leaves one run when the answer to its start is lost: the dispatcher asks again', async () => {
     const connection = await Connection.connect({ address: installation.temporalAddress });
     onTestFinished(() => connection.close());
     const admin = await callerOf(installation, 'admin', ['admin']);
@@ -89,7 +89,7 @@ describe('an answer that is lost after the fact', () => {
     expect(await attemptsOf(id)).toEqual(DONE_AT_ONCE);
   }, 90_000);
 
-  it('of the transaction that commits a stage: the worker finds out, and the stage is not run again', async () => {
+  it('runs a stage once when the answer to its commit is lost: the worker looks it up', async () => {
     await installation.ready();
     const answer = installation.wires.workersToPostgres.loseAnswer(endsAttempt);
     const id = await ada.submit({ stageMs: [50, 50, 50] });
@@ -104,7 +104,7 @@ describe('an answer that is lost after the fact', () => {
     expect(await refusalsOf(id)).toBe(0);
   }, 90_000);
 
-  it('of the request that submits: the same key gives the same item', async () => {
+  it('gives the same item to the same key when the answer to a submission is lost', async () => {
     await installation.ready();
     const key = { 'idempotency-key': 'once' };
     installation.wires.apiToTemporal.stall();

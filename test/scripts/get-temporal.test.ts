@@ -44,7 +44,7 @@ describe('the Temporal CLI is looked for', () => {
     expect(locateTemporalCli({ ...env, TEMPORAL_CLI_PATH: named })).toBe(named);
   });
 
-  it('and a TEMPORAL_CLI_PATH that is wrong is said, not passed over', async () => {
+  it('reports a wrong TEMPORAL_CLI_PATH and does not pass it over', async () => {
     const { clone, env } = await setup();
     const wrong = { ...clone, env: { ...env, TEMPORAL_CLI_PATH: '/no/such/temporal' } };
 

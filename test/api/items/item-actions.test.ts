@@ -103,7 +103,7 @@ describe('a retry without a state', () => {
   it.each([
     ['a run that said it ended', 'run_ended_at = now(), started = true'],
     ['a parked item', `parked_at = now(), parked_why = 'old', started = true`],
-  ])('of %s needs no engine: the dispatcher starts it when there is one', async (_, change) => {
+  ])('restarts %s without the engine: the dispatcher starts the run when the engine is back', async (_, change) => {
     const { id } = await submit(api, ALICE);
     await api.database.pool.query(`UPDATE items SET ${change} WHERE id = $1`, [id]);
     api.engine.mood = 'away';
@@ -130,7 +130,7 @@ describe('a retry without a state', () => {
     expect(await show(api, id)).toMatchObject({ epoch: 2, rescue: { count: 1 } });
   });
 
-  it('of two at once one wins', async () => {
+  it('is accepted once when two come at the same time', async () => {
     const id = await silentInSecond();
     const { describe: usual } = api.engine;
     api.engine.describe = async ({ epoch }) =>
@@ -167,7 +167,7 @@ describe('a retry from a state', () => {
     expect((await act(usual, 'retry')).json()).toMatchObject({ state: 'FIRST', visit: 2, live: true, endReason: null });
   });
 
-  it('does not open what its table keeps closed', async () => {
+  it('does not open an item whose table keeps it closed', async () => {
     const { id } = await submit(api, ALICE);
     await api.database.pool.query(`UPDATE items SET state = 'DONE', ended_at = now() WHERE id = $1`, [id]);
     const response = await act(id, 'retry', { from: 'FIRST' });

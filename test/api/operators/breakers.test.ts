@@ -125,7 +125,7 @@ describe('an open breaker', () => {
     expect((await close(ADMIN)).statusCode).toBe(404);
   });
 
-  it('that nobody comes for while it is releasing closes by itself, and not before', async () => {
+  it('closes by itself when no item comes during the release, and not before', async () => {
     await open();
     const { pool } = api.database;
     await pool.query(

@@ -56,7 +56,7 @@ async function summary(query = '') {
 }
 
 describe('receipts', () => {
-  it('of nothing have no times: null, not zero', async () => {
+  it('show null, not zero, as times when there are no recoveries', async () => {
     const nothing = { median: null, p95: null };
     expect(await summary()).toEqual({
       all: { count: 0, moving: 0, detectMs: nothing, restartMs: nothing },

@@ -75,7 +75,7 @@ async function tables(): Promise<unknown[]> {
 }
 
 describe('migrations', () => {
-  it('of the product make a fresh database, and nothing the second time', async () => {
+  it('build a fresh database, and change nothing the second time', async () => {
     cpSync(OURS, dir, { recursive: true });
     const pending = await pendingMigrations(url, dir);
     expect(pending.length).toBeGreaterThan(0);
@@ -131,7 +131,7 @@ describe('migrations', () => {
     expect(await migrated).toEqual({ applied: ['1_first'] });
   });
 
-  it('that fail leave nothing, neither a change nor a record, and those before stay', async () => {
+  it('leave neither a change nor a record when they fail, and keep the earlier ones', async () => {
     write('1_first', 'CREATE TABLE a (id int);');
     write('2_second', 'CREATE TABLE b (id int); CREATE TABLE a (id int);');
 
@@ -152,7 +152,7 @@ describe('migrations', () => {
     expect(await query('SELECT lock_limit FROM a')).toEqual([{ lock_limit: '30s' }]);
   });
 
-  it('that were changed after they were applied are refused', async () => {
+  it('are refused if they were changed after they were applied', async () => {
     write('1_first', 'CREATE TABLE a (id int);');
     await migrate(url, dir);
     write('1_first', 'CREATE TABLE a (id bigint);');
@@ -162,7 +162,7 @@ describe('migrations', () => {
     expect(await tables()).not.toContain('b');
   });
 
-  it('of somebody else in this database are refused', async () => {
+  it('are refused in a database that has migrations of another program', async () => {
     write('1_theirs', 'CREATE TABLE theirs (id int);');
     await migrate(url, dir);
     rmSync(join(dir, '1_theirs'), { recursive: true });
@@ -172,7 +172,7 @@ describe('migrations', () => {
     expect(await tables()).not.toContain('ours');
   });
 
-  it('of a newer version are accepted: old code starts beside it', async () => {
+  it('of a newer version are accepted, so that old code starts beside it', async () => {
     write('1_first', 'CREATE TABLE a (id int);');
     write('2_newer', 'CREATE TABLE b (id int);');
     await migrate(url, dir);
@@ -189,7 +189,7 @@ describe('migrations', () => {
     await expect(migrate(url, dir)).rejects.toThrow('1_late sorts before 2_second');
   });
 
-  it('that Prisma left half-way are refused until somebody has looked', async () => {
+  it('are refused after Prisma left one half-way, until a person has looked', async () => {
     write('1_first', 'CREATE TABLE a (id int);');
     await migrate(url, dir);
     await query(`UPDATE _prisma_migrations SET finished_at = NULL`);
@@ -245,21 +245,6 @@ describe('the migration whose index is built beforehand', () => {
 
     await expect(migrate(url, dir)).rejects.toThrow(/failed and was rolled back.*attempts_failed/);
     expect(await tables()).not.toContain('totals');
-  });
-});
-
-describe('the migration to names in any case', () => {
-  it('leaves a name to the first skill that had it, and the others one of their own', async () => {
-    await migrateUpTo('20261116180200_names_in_any_case');
-    await query(
-      `INSERT INTO skills (id, name, repo_url, skill_name, published_at)
-       SELECT gen_random_uuid(), name, 'https://github.com/a/' || name, name, now() + n * interval '1 second'
-       FROM unnest(ARRAY['Tidy', 'tidy', 'TIDY', 'other']) WITH ORDINALITY AS given (name, n)`,
-    );
-    await migrate(url, dir);
-    const rows = await query(`SELECT replace(name, id::text, 'id') AS name FROM skills ORDER BY published_at`);
-    expect(rows.map(({ name: kept }) => kept)).toEqual(['Tidy', 'tidy-id', 'TIDY-id', 'other']);
-    await expect(query(`UPDATE skills SET name = 'OTHER' WHERE name = 'Tidy'`)).rejects.toThrow('duplicate key');
   });
 });
 

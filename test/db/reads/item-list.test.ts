@@ -77,7 +77,7 @@ describe('a list among many finished items', () => {
     ['the beginning of an id', { q: '00000000' }],
     ['words that nothing has', { q: 'unheard of' }],
     ['age', { ageMs: 3_600_000 }],
-  ])('of %s touches no more rows than it may look at', async (_, filter) => {
+  ])('reads no more rows than its limit for %s', async (_, filter) => {
     const { rows, scans } = await touchedBy(filter);
     expect(scans).not.toContain('Seq Scan');
     // Each half of a pipeline may be examined in full, and the shown rows once more.

@@ -316,20 +316,20 @@ describe('an item that was let through', () => {
     return { walk, waiting, claimed: await walk.claimed(waiting[0] ?? '') };
   }
 
-  it('and succeeds begins the release of the others', async () => {
+  it('begins the release of the others when it succeeds', async () => {
     const { walk, claimed } = await probe();
     await walk.finish(claimed);
     expect(await breakerOf()).toMatchObject({ state: 'releasing', perSecond: 1, round: 2 });
   });
 
-  it('and fails in the same way keeps the breaker open, at the cost of one try', async () => {
+  it('keeps the breaker open when it fails in the same way, at the cost of one try', async () => {
     const { walk, claimed } = await probe();
     await walk.fail(claimed);
     expect(await breakerOf()).toMatchObject({ state: 'open', probing: false, round: 1 });
     expect(await taskOf(spine.pool, claimed.itemId, 'read')).toMatchObject({ errors: 1 });
   });
 
-  it('and whose commit is refused does not count', async () => {
+  it('does not count when its commit is refused', async () => {
     const { claimed } = await probe();
     const stale = { ...claimed, fence: claimed.fence - 1 };
     expect(await commitAttempt(spine.limited, line, stale, doneWith(stale))).toBe('superseded');
@@ -345,7 +345,7 @@ describe('an item that was let through', () => {
     expect(await breakerOf()).toMatchObject({ state: 'open', round: 1 });
   });
 
-  it('and fails during the release opens the breaker again; items let through before then no longer count', async () => {
+  it('opens the breaker again when it fails during the release; items let through before no longer count', async () => {
     const { walk, waiting, claimed } = await probe();
     await walk.finish(claimed);
     const [, second = '', third = ''] = waiting;

@@ -142,7 +142,7 @@ describe('the window of a windowed job', () => {
     expect(answers.filter((answer) => answer.begun)).toHaveLength(1);
   });
 
-  it('that failed, or whose run died, is free again', async () => {
+  it('is free again when its job failed or its run died', async () => {
     await end(await begun('retried', { windowKey }), { status: 'failed' });
     await begun('retried', { windowKey, timeoutMs: -1 });
     expect(await begin('retried', { windowKey })).toMatchObject({ begun: true });

@@ -96,7 +96,7 @@ describe('the receipt of a rescue', () => {
     expect(receipt?.stagesAgain).toEqual(['upload']);
   });
 
-  it('that a person asked for gives the reason that the rows show', async () => {
+  it('gives the reason that the rows show when a person asked for the rescue', async () => {
     const id = await byHand(spine.pool, straight).make();
     await spine.pool.query('UPDATE items SET run_ended_at = now(), started = true WHERE id = $1', [id]);
     await rescueItem(spine.pool, find, { itemId: id, actor: ROOT, reason: 'please' });
@@ -169,7 +169,7 @@ describe('the receipt of a recovery by the next claim', () => {
     expect((await receiptsOf(spine.pool, id)).map((each) => each.result)).toEqual(['moving', 'moving']);
   });
 
-  it('of the last crash of a poisonous task says so, and the owner is told', async () => {
+  it('says that the task is poison after its last crash, and the owner is told', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `victim-${id}-${String(n)}` });
@@ -256,7 +256,7 @@ describe('an item that is given up', () => {
     expect(await attemptsOf(spine.pool, id)).toEqual(['read done']);
   });
 
-  it('that has ended is a conflict', async () => {
+  it('is a conflict if it has already ended', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     await hand.walk(id, 'read:empty');

@@ -42,7 +42,7 @@ describe('a beat', () => {
     expect(await signsOf(id, 'read')).toMatchObject({ progress: { done: 3 } });
   });
 
-  it('of a unit writes its task only', async () => {
+  it('writes only the task when a unit beats', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id), 'done', ['a']);
@@ -53,7 +53,7 @@ describe('a beat', () => {
     expect(await signsOf(id, 'upload', 'a')).toMatchObject({ item: false, task: true });
   });
 
-  it('of an attempt that was superseded is refused and makes nothing look alive', async () => {
+  it('is refused from a superseded attempt and makes nothing look alive', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     const zombie = await hand.claimed(id, { worker: 'frozen' });
@@ -64,7 +64,7 @@ describe('a beat', () => {
     expect(await signsOf(id, 'read')).toEqual({ item: false, task: false, progress: null });
   });
 
-  it.each(['cancelled', 'rescued'])('of an item that was %s is refused', async (how) => {
+  it.each(['cancelled', 'rescued'])('is refused after the item was %s', async (how) => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     const attempt = await hand.claimed(id);

@@ -86,7 +86,7 @@ describe('a table that changed under an item which has done a, and whose run was
     expect(new Set(await effectsOf(spine.pool, id)).size).toBe(ran.length + 1);
   });
 
-  it('that no longer skips a stage leaves an earlier skip as it was', async () => {
+  it('leaves an earlier skip as it was when the stage is no longer skipped', async () => {
     const skipping = tableOf(plain('a'), stage('b', { tries: 1, within: '10s', spent: 'skip' }), plain('c'));
     const hand = byHand(spine.pool, skipping);
     const id = await hand.make();

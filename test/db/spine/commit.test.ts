@@ -104,7 +104,7 @@ describe.each(SAVES)('a stage that is done and saves by %s', (_, save) => {
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'COPYING' });
   });
 
-  it('as a unit writes its task and nothing of its item', async () => {
+  it('writes only the task if it is a unit', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id), 'done', ['a', 'b']);
@@ -206,7 +206,7 @@ describe('a save that fails', () => {
     ['a function with an error of its own', () => Promise.reject(new Error('no room'))],
   ];
 
-  it.each(failing)('as %s leaves nothing behind, moving or not', async (_, save) => {
+  it.each(failing)('leaves nothing behind as %s, whether the item moves or not', async (_, save) => {
     for (const [pipeline, outcome, units] of [
       [straight, 'done'],
       [several, 'done'],
@@ -224,7 +224,7 @@ describe('a save that fails', () => {
     }
   });
 
-  it('that does not draw from guard is refused before it is run', async () => {
+  it('is refused before it runs if it does not draw from guard', async () => {
     const hand = byHand(spine.pool, straight);
     const attempt = await hand.claimed(await hand.make());
     const save = { text: `INSERT INTO canary_effects (stage) VALUES ('loose')`, values: [] };
@@ -232,7 +232,7 @@ describe('a save that fails', () => {
     await expect(hand.commit(attempt, { is: 'done', outcome: 'done', save })).rejects.toThrow('FROM guard');
   });
 
-  it('that does not draw from guard is refused before a limited state too', async () => {
+  it('is refused before a limited state too if it does not draw from guard', async () => {
     const pipeline = { ...admitting, name: 'admitting-loosely' };
     const hand = byHand(spine.pool, pipeline);
     const attempt = await hand.claimed(await hand.make());
@@ -368,7 +368,7 @@ describe('an error', () => {
     expect(await effectsOf(spine.pool, id)).toEqual([]);
   });
 
-  it('of a unit is written to its task only', async () => {
+  it('is written only to the task if it is of a unit', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id), 'done', ['a']);
@@ -506,7 +506,7 @@ describe('spent tries', () => {
     expect(await hand.claimed(id)).toMatchObject({ errors: 0, epoch: 2 });
   });
 
-  it('of a unit fail the unit and nothing else', async () => {
+  it('fail only the unit', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id), 'done', ['a', 'b']);

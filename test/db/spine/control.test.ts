@@ -53,7 +53,7 @@ describe('a cancel', () => {
     expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'cancelled', actor: 'ada' });
   });
 
-  it('of an ended item is a conflict that names the state', async () => {
+  it('conflicts with an ended item and names its state', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
     await hand.walk(id, 'read:empty');
@@ -66,11 +66,11 @@ describe('a cancel', () => {
     expect(await movesOf(spine.pool, id)).toEqual(['>READING', 'READING>DONE']);
   });
 
-  it('of nothing is told so', async () => {
+  it('is answered not found for an unknown item', async () => {
     expect(await codeOf(cancelItem(spine.pool, find, { itemId: nowhere, actor: ADA }))).toBe('not_found');
   });
 
-  it('of an item that somebody is writing for too long is asked to come again', async () => {
+  it('asks the caller to come again while another session holds the item for too long', async () => {
     const id = await byHand(spine.pool, straight).make();
     const barrier = await holdItem(spine, id);
 
@@ -215,7 +215,7 @@ describe('a decision', () => {
     expect(await itemOf(spine.pool, other)).toMatchObject({ state: 'NEEDS_REVIEW' });
   });
 
-  it('of two different people at once: one is heard, the other is told', async () => {
+  it('is taken from one of two people who decide at once; the other is told', async () => {
     const id = await awaiting();
     const barrier = await holdItem(spine, id);
     const first = await barrier.start((pool) =>
@@ -261,7 +261,7 @@ describe('a decision', () => {
     expect(await decisionsOn(id)).toEqual(['escalate']);
   });
 
-  it('that the state does not know names the ones it does', async () => {
+  it('is refused with the known outcomes if the state does not know it', async () => {
     const id = await awaiting();
     const unknown = decideItem(spine.pool, find, { itemId: id, actor: ROOT, id: `u-${id}`, outcome: 'toString' });
 
@@ -271,7 +271,7 @@ describe('a decision', () => {
     });
   });
 
-  it('where none is awaited is a conflict, and is not kept', async () => {
+  it('is a conflict and is not kept where the state awaits none', async () => {
     const id = await byHand(spine.pool, reviewed).make();
     const request = { itemId: id, actor: ROOT, id: `early-${id}`, outcome: 'reject' };
 
@@ -310,7 +310,7 @@ describe('a rescue', () => {
     expect(await trailFaults(spine.pool, id)).toEqual([]);
   });
 
-  it('of two that saw the same run: one wins', async () => {
+  it('is made once when two rescuers saw the same run', async () => {
     const id = await byHand(spine.pool, straight).make();
     const barrier = await holdItem(spine, id);
     const calls = [];
@@ -386,7 +386,7 @@ describe('a retry from a chosen state', () => {
     expect(await trailFaults(spine.pool, id)).toEqual([]);
   });
 
-  it.each(['NOWHERE', 'DONE', 'toString'])('that is %s is refused with those that are', async (from) => {
+  it.each(['NOWHERE', 'DONE', 'toString'])('refuses the state %s and names the possible states', async (from) => {
     const id = await byHand(spine.pool, straight).make();
     await expect(retryItem(spine.pool, find, { itemId: id, actor: ROOT, from })).rejects.toMatchObject({
       code: 'invalid_input',

@@ -153,7 +153,7 @@ describe('wakes that are due', () => {
     expect(await takeDueWakes(spine.pool, 10)).toEqual([]);
   });
 
-  it('of an ended item end when its run was told, unless something happened since', async () => {
+  it('of an ended item are done when its run was told, unless something happened since', async () => {
     const id = await decided();
     await cancelItem(spine.pool, find, { itemId: id, actor: ROOT });
     await makeDue();

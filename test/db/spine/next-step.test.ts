@@ -129,7 +129,7 @@ describe('a fan-out', () => {
     expect(await hand.next(id)).toMatchObject({ units: ['a', 'b'] });
   });
 
-  it('that needs all fails its item when the last unit has ended, not when the first has failed', async () => {
+  it('fails its item when the last unit has ended, not when the first has failed, if it needs all units', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await spreadOver(hand, ['a', 'b', 'c']);
     await failUnit(hand, id, 'b');
@@ -152,7 +152,7 @@ describe('a fan-out', () => {
     expect(await trailFaults(spine.pool, id)).toEqual([]);
   });
 
-  it('that fails is left by the mover that its row names, as a failed stage is', async () => {
+  it('that failed moves its item as its row says, like a failed stage', async () => {
     const { PROCESSING } = spreadAll.states;
     const states = { ...spreadAll.states, PROCESSING: { ...PROCESSING, by: 'system' } as const };
     const bySystem: Pipeline = { ...spreadAll, states };
@@ -189,7 +189,7 @@ describe('a fan-out', () => {
     expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'FAILED' });
   });
 
-  it('that is its state moves the item, once, however many ask', async () => {
+  it('moves the item once, however many runs ask, if it is the only stage of its state', async () => {
     const hand = byHand(spine.pool, spreadLast);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id), 'done', ['a']);
@@ -215,7 +215,7 @@ describe('a fan-out', () => {
     expect(errorMessage).toContain('u19 and 5 more; the first: no reason recorded');
   });
 
-  it('of a cancelled item is handed out no more', async () => {
+  it('is no longer handed out when the item is cancelled', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await spreadOver(hand, ['a']);
     await cancelItem(spine.pool, findIn(spreadAll), { itemId: id, actor: ROOT });
@@ -278,7 +278,7 @@ describe('an item that a rescue took back', () => {
     expect(await trailFaults(spine.pool, id)).toEqual([]);
   });
 
-  it('and comes to a decision by a commit of its own, made already, goes on', async () => {
+  it('goes on at once when its commit leads to a decision that was made already', async () => {
     const hand = byHand(spine.pool, takenBack);
     const find = findIn(takenBack);
     const id = await hand.make();

@@ -36,7 +36,7 @@ describe('a move', () => {
     },
   );
 
-  it('that the table does not know is not even tried', async () => {
+  it('is not tried if the table does not know it', async () => {
     const id = await byHand(spine.pool, straight).make();
     const leap = { ...toChecking, to: 'WRITING' };
 
@@ -45,7 +45,7 @@ describe('a move', () => {
     ).rejects.toThrow(`'straight' has no move READING → WRITING by outcome`);
   });
 
-  it('of many at once is made by one of them', async () => {
+  it('is made once when many try it at the same time', async () => {
     const id = await byHand(spine.pool, straight).make();
     const expected = { itemId: id, state: 'READING', visit: 1, epoch: 1 };
 

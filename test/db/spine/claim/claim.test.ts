@@ -91,7 +91,7 @@ describe('a claim is answered run', () => {
     expect(await hand.finish(lost)).toBe('superseded');
   });
 
-  it('and moves an item out of the state that rests until it is claimed', async () => {
+  it('when it moves an item out of a state that rests until a claim', async () => {
     const hand = byHand(spine.pool, resting);
     const id = await hand.make();
     await spine.pool.query(`UPDATE items SET state = 'queued' WHERE id = $1`, [id]);

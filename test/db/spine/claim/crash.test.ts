@@ -66,7 +66,7 @@ describe('two suspects on one worker', () => {
     expect(await hand.claim(second, { worker: 'crowded' })).toMatchObject({ is: 'run' });
   });
 
-  it('that claim in the same moment: exactly one runs', async () => {
+  it('run one at a time when they claim in the same moment', async () => {
     const hand = byHand(spine.pool, straight);
     const ids = [await crashed(2, 'x'), await crashed(2, 'y')];
     const attempts = await Promise.all(ids.map((id) => hand.attempt(id, { worker: 'narrow' })));
@@ -138,7 +138,7 @@ describe('a task that brought down three workers as their only suspect', () => {
     expect(await effectsOf(spine.pool, id)).toEqual([]);
   });
 
-  it('as a unit takes the whole item with it', async () => {
+  it('ends the whole item if the task is a unit', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id, { stage: 'prepare' }), 'done', ['good', 'bad']);

@@ -188,7 +188,7 @@ describe('a task that its own worker gives back, because Temporal lost sight of 
     expect(await receiptsOf(spine.pool, id)).toMatchObject([{ reason: 'workflow_closed', result: 'moving' }]);
   });
 
-  it('as a unit leaves its item alone', async () => {
+  it('leaves the item alone if the task is a unit', async () => {
     const hand = byHand(spine.pool, spreadAll);
     const id = await hand.make();
     await hand.finish(await hand.claimed(id, { stage: 'prepare' }), 'done', ['a', 'b']);

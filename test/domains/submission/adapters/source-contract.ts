@@ -43,12 +43,12 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
       ['trickles', trickle],
       ['stops in the middle', (response) => void response.writeHead(200).write('{"objects"')],
     ];
-    it.each(slow)('that %s, gives up in time', async (_, how) => {
+    it.each(slow)('gives up in time if it %s', async (_, how) => {
       server.answer(how);
       await refusedWith(/did not answer in time/, { timeoutMs: TIMEOUT_MS });
     });
 
-    it('that sends without end, reads no more than an answer can have', async () => {
+    it('reads no more than an answer can have if it sends without end', async () => {
       server.answer(flood);
       await refusedWith(/more than \d+ bytes/);
     });
@@ -78,7 +78,7 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
         403,
         { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inTwoMinutes() },
       ],
-    ])('that asks to be left alone by %s, tells for how long', async (_, status, headers) => {
+    ])('tells how long to wait if it asks to be left alone by %s', async (_, status, headers) => {
       server.json({}, status, headers);
       const failure = await asked().catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: 'source_unavailable' });
@@ -87,13 +87,13 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
       expect(retryAfterMs).toBeLessThanOrEqual(121_000);
     });
 
-    it('that redirects to another server, such as a private one, does not follow', async () => {
+    it('does not follow a redirect to another server, such as a private one', async () => {
       server.answer((response) => response.writeHead(302, { location: `${other.url}/latest/meta-data` }).end());
       await refusedWith(/another server/);
       expect(other.asked).toEqual([]);
     });
 
-    it('that redirects to itself, follows, but not round and round', async () => {
+    it('follows a redirect to the same server, but not round and round', async () => {
       server.answer((response) => {
         if (server.asked.length === 1) response.writeHead(301, { location: '/moved' }).end();
         else response.end(JSON.stringify(wellFormed));
@@ -110,7 +110,7 @@ export function sourceContract(name: string, ask: Ask, wellFormed: unknown): voi
       expect(server.asked).toEqual([]);
     });
 
-    it('that is slow, leaves when the caller stops', async () => {
+    it('gives a slow request up when the caller stops', async () => {
       const stop = new AbortController();
       server.answer(() => {
         stop.abort();

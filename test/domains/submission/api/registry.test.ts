@@ -74,7 +74,7 @@ describe('the registry', () => {
     expect((await api.call({ url: '/api/v1/skills/calendar/versions' })).json()).toMatchObject({ name: 'Calendar' });
   });
 
-  it('shows what others say of a skill, where that was asked, and the last that was known where it was in vain', async () => {
+  it('shows facts from other services about a skill, and the last known facts where a later read failed', async () => {
     const { pool } = api.database;
     const { rows } = await pool.query<{ id: string }>(`SELECT id FROM skills WHERE name = 'mailer'`);
     const id = rows[0]?.id ?? '';
@@ -160,7 +160,7 @@ describe('one skill', () => {
   });
 
   it.each(['none', '%3Cscript%3E', '..%2f..%2fetc', 'tidy%20', '%F0%9F%92%A9', "tidy'--", 'x'.repeat(150)])(
-    'that nobody published is not there: %s',
+    'is not found if nobody published it: %s',
     async (name) => {
       for (const path of ['', '/versions']) {
         const response = await api.call({ url: `/api/v1/skills/${name}${path}` });
@@ -191,7 +191,7 @@ describe('a badge', () => {
     expect(response.body).toContain('v1.0.0 · vendor');
   });
 
-  it('is not sent again to whoever has it, until there is a new version', async () => {
+  it('is not sent again to a caller that has it, until there is a new version', async () => {
     await published('kept', '# Use\nOne.');
     const url = '/api/v1/skills/kept/badge.svg';
     const etag = String((await api.call({ url })).headers.etag);
@@ -207,7 +207,7 @@ describe('a badge', () => {
   });
 
   it.each(['none', '%3Cscript%3Ealert(1)%3C%2Fscript%3E', '%F0%9F%92%A9'])(
-    'of a skill that nobody published says that it is unknown: %s',
+    'says unknown for a skill that nobody published: %s',
     async (name) => {
       const response = await api.call({ url: `/api/v1/skills/${name}/badge.svg` });
       expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'image/svg+xml; charset=utf-8']);

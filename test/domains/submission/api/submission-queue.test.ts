@@ -38,7 +38,7 @@ async function status(): Promise<Status> {
 }
 
 describe('GET /api/v1/admin/queue/status', () => {
-  it('of an empty queue is well, and unknown hours are not zeros', async () => {
+  it('says that an empty queue is well, and shows unknown hours as null', async () => {
     expect(await status()).toMatchObject({
       ...{ health: 'ok', why: [], paused: null, stuck: { items: [], capped: false } },
       throughput: { totalReceived: 0, totalFinished: 0, totalFailed: 0, totalTimedOut: 0, asOf: null },

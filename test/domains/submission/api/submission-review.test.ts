@@ -200,7 +200,7 @@ describe('a decision at the wrong time', () => {
     expect(await lastEntries(id, 1)).toMatchObject([{ trigger: 'review-reject' }]);
   });
 
-  it('of an item of another pipeline finds nothing', async () => {
+  it('is answered not found for an item of another pipeline', async () => {
     const canary = await api.call({ method: 'POST', url: '/api/v1/canaries', as: ADMIN, payload: {} });
     expect((await act(canary.json<{ id: string }>().id, 'approve')).statusCode).toBe(404);
   });

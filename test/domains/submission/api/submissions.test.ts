@@ -118,7 +118,7 @@ describe('a skill that is on its way', () => {
     await accepted(ALICE, 'several', { skillName: 'sort' });
   });
 
-  it('of somebody else is said to be so, without its id and its link, and with what to do', async () => {
+  it("is answered without id and link, and with the next step, if it is somebody else's", async () => {
     const { id } = await accepted(ALICE, 'foreign', { ref: 'next' });
     const payload = { repoUrl: 'https://github.com/acme/foreign', skillName: 'tidy' };
 

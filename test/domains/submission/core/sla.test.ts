@@ -20,7 +20,7 @@ describe('the figures of promised times', () => {
     });
   });
 
-  it('of a single value are that value', () => {
+  it('are the value itself when there is only one', () => {
     expect(slaFigures({ ...NOTHING, review: [7] }).review).toEqual({
       sampleSize: 1,
       p50: 7,

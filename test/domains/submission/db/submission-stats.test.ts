@@ -14,7 +14,7 @@ beforeEach(async () => {
 const DAY = 86_400;
 
 describe('statistics of submissions', () => {
-  it('of none are zeros where something was counted, and unknown where there is nothing to take a share of', async () => {
+  it('show zero counts and unknown shares when there are no submissions', async () => {
     expect(await computeSubmissionStats(spine.pool)).toEqual({
       ...{ total: 0, live: 0, byState: {}, skills: 0, versions: 0, lastDay: { received: 0, ended: 0 } },
       rates: { autoApproveRate: null, needsReviewRate: null, rejectionRate: null, jobFailureRate: null },

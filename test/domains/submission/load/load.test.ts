@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => installation.stop());
 
 /** The short version of `npm run load`. */
-it('of many submissions none is lost, none is done twice, and each ends where it must', async () => {
+it('loses none of many submissions, does none twice, and ends each in its expected state', async () => {
   const report = await runLoad(installation, { items: ITEMS, inFlight: 10, stallMs: 120_000, say: () => undefined });
 
   console.log(linesOfLoad(report).join('\n'));

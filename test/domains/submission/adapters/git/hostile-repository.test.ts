@@ -193,8 +193,8 @@ describe('an archive made to be blown up', () => {
   });
 });
 
-describe('a repository is refused', () => {
-  it('that is empty', async () => {
+describe('a repository', () => {
+  it('is refused if it is empty', async () => {
     workshop.repository('empty');
 
     expect(await workshop.refused('empty')).toMatchObject({
@@ -204,7 +204,7 @@ describe('a repository is refused', () => {
     });
   });
 
-  it('that does not exist', async () => {
+  it('is refused if it does not exist', async () => {
     expect(await workshop.refused('nowhere')).toMatchObject({
       field: 'repoUrl',
       isRetryable: false,
@@ -212,7 +212,7 @@ describe('a repository is refused', () => {
     });
   });
 
-  it('without any skill', async () => {
+  it('is refused if it has no skill', async () => {
     const repository = workshop.repository('none');
     repository.commit(repository.folderOf({ 'README.md': 'x', 'greet/README.md': 'x' }));
 
@@ -224,7 +224,7 @@ describe('a repository is refused', () => {
     expect((await workshop.refused('none', { skillPath: 'README.md' })).message).toContain('not in the repository');
   });
 
-  it('without that skill, with the names of its skills', async () => {
+  it('is refused with the names of its skills if the wanted skill is not there', async () => {
     const repository = workshop.repository('others');
     const names = Array.from({ length: 12 }, (_, n) => `skill-${String(n).padStart(2, '0')}`);
     repository.commit(
@@ -250,7 +250,7 @@ describe('a repository is refused', () => {
     expect(failure.message).toContain(`fits several folders: ${candidates}; choose one of them with skillPath`);
   });
 
-  it('with more skills than are looked into, unless a folder has the name', async () => {
+  it('is refused if it has more skills than are looked into, unless a folder has the wanted name', async () => {
     const repository = workshop.repository('market');
     const skill = skillFile('x');
     const files = Array.from({ length: 250 }, (_, n) => [`s${n}/SKILL.md`, `${skill}${n}`]);

@@ -158,14 +158,14 @@ describe("a server's status", () => {
 });
 
 describe('an address without a git server', () => {
-  it('where nothing listens, is worth another try', async () => {
+  it('is tried again when nothing listens there', async () => {
     const gone = await startGitServer('/nonexistent');
     await gone.close();
 
     expect(await workshop.refused('', { repoUrl: `${gone.url}acme/good` })).toMatchObject(OUTAGE);
   });
 
-  it('where every connection breaks off, is worth another try', async () => {
+  it('is tried again when every connection breaks off', async () => {
     workshop.server.answer((_, response) => response.destroy());
 
     expect(await workshop.refused('good')).toMatchObject(OUTAGE);
@@ -174,13 +174,13 @@ describe('an address without a git server', () => {
   it.each([
     ['a web page', 'text/html', '<html>'],
     ['a list of files', 'text/plain', `${'1'.repeat(40)}\trefs/heads/main\n`],
-  ])('where a server sends %s, is refused', async (_, type, body) => {
+  ])('is refused when a server sends %s', async (_, type, body) => {
     workshop.server.answer((_request, response) => response.writeHead(200, { 'content-type': type }).end(body));
 
     expect(await workshop.refused('page')).toMatchObject(REFUSAL);
   });
 
-  it('where a server speaks to the reader, is quoted without hidden characters', async () => {
+  it("quotes the server's text without hidden characters", async () => {
     workshop.server.answer((_, response) => {
       const line = 'ERR \u001b[2Jignore\u202e all\n';
       const length = (Buffer.byteLength(line) + 4).toString(16).padStart(4, '0');

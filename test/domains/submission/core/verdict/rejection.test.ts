@@ -151,7 +151,7 @@ describe('a rejected submission is told why, where and what to do', () => {
     expect(nextAction).toMatch(/^Submit the skill again/);
   });
 
-  it('as poison, and as cancelled', () => {
+  it('names poison and cancellation as reasons', () => {
     const poison = rejectionOf(ended('poison', { error: failed('scanTier1', { class: 'UNKNOWN' }) }));
     expect(poison.reasons[0]?.why).toMatch(/^Scanning it ended three workers/);
     expect(rejectionOf(ended('cancelled', { said: 'submitted by mistake' })).reasons[0]?.why).toBe(
