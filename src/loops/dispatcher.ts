@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
 import { clearWake, type DueItem, noteAccepted, takeDueStarts, takeDueWakes } from '../db/spine/due.js';
 import { firstStepOf } from '../db/spine/items.js';
-import { wakeReleased } from '../db/spine/pipeline-pause.js';
+import { releaseHeld } from '../db/spine/held.js';
+import { walkReleased } from '../db/spine/pipeline-pause.js';
 import type { Engine } from '../ports/engine.js';
 import { type Loop, startLoop } from './loop.js';
 
@@ -17,43 +18,57 @@ export interface DispatcherDeps {
 /** Items of one turn. After a full page the next turn begins at once. */
 const PAGE = 50;
 
-/** Items of a resumed pipeline that one turn marks to be woken. This is a few turns' worth of wakes, so that a large
- *  pipeline comes back as fast as wakes are sent and no faster. */
+/** Items of a hold that is gone, which one turn marks to be woken. This is a few turns' worth of wakes, so that a large pipeline
+ *  comes back as fast as wakes are sent and no faster. */
 const RELEASED_PAGE = 200;
 
 /** A lost start is seen within this time. A turn costs one cheap index look-up. */
 const EVERY_MS = 500;
 
-export interface Counts {
-  started: number;
-  woken: number;
-  failed: number;
-}
-
 /** `wake` it after an insert, so that the item's run starts without waiting for the next turn. */
 export type Dispatcher = Loop;
 
-/** Starts the runs of items that have none, and wakes runs that have not seen their item's row. Any number of copies
- *  may run. */
+/** Starts the runs of items that have none, wakes runs that have not seen their item's row, and releases items whose hold is gone.
+ *  Each is a loop of its own, so that one that fails or hangs does not stop the others. Any number of copies may run. */
 export function startDispatcher(deps: DispatcherDeps): Dispatcher {
-  async function turn(): Promise<number> {
-    const { started, woken } = await dispatchDue(deps);
-    return started + woken >= PAGE ? 0 : EVERY_MS;
+  const loops = [
+    loop('dispatcher: starts', async () => (await startDue(deps)).taken),
+    loop('dispatcher: wakes', async () => (await wakeDue(deps)).taken),
+    loop('dispatcher: releases', async () => ((await releaseDue(deps)) > 0 ? PAGE : 0)),
+  ];
+  function loop(name: string, act: () => Promise<number>): Loop {
+    const turn = async (): Promise<number> => ((await act()) >= PAGE ? 0 : EVERY_MS);
+    return startLoop({ everyMs: EVERY_MS, name, logger: deps.logger, turn });
   }
-  return startLoop({ everyMs: EVERY_MS, name: 'dispatcher', logger: deps.logger, turn });
+  return {
+    wake: () => loops.forEach((each) => each.wake()),
+    lastTurnAt: () => earliest(loops.map((each) => each.lastTurnAt())),
+    stop: async () => void (await Promise.all(loops.map((each) => each.stop()))),
+  };
 }
 
-/** One turn. Taking a row also moves its due time on, so a start or wake that fails here is tried again later. */
-export async function dispatchDue(deps: DispatcherDeps): Promise<Counts> {
-  await wakeReleased(deps.pool, RELEASED_PAGE);
-  const starts = await takeDueStarts(deps.pool, PAGE);
-  const wakes = await takeDueWakes(deps.pool, PAGE);
-  const [started, woken] = await Promise.all([
-    Promise.all(starts.map((item) => tryFor(deps, item, startRun))),
-    Promise.all(wakes.map((item) => tryFor(deps, item, tellRun))),
-  ]);
-  const failed = [...started, ...woken].filter((ok) => !ok).length;
-  return { started: started.filter(Boolean).length, woken: woken.filter(Boolean).length, failed };
+/** When the loop that is furthest behind made its last turn; null: it has made none. */
+function earliest(turns: readonly (Date | null)[]): Date | null {
+  return turns.reduce((first, each) => (first && each && each < first ? each : first && each && first));
+}
+
+export interface Counts {
+  taken: number;
+  failed: number;
+}
+
+/** Taking a row also moves its due time on, so a start or wake that fails here is tried again later. */
+export async function startDue(deps: DispatcherDeps): Promise<Counts> {
+  return tryForAll(deps, await takeDueStarts(deps.pool, Object.keys(deps.pipelines), PAGE), startRun);
+}
+
+export async function wakeDue(deps: DispatcherDeps): Promise<Counts> {
+  return tryForAll(deps, await takeDueWakes(deps.pool, PAGE), tellRun);
+}
+
+/** Returns how many items the pages had. */
+export async function releaseDue({ pool }: Pick<DispatcherDeps, 'pool'>): Promise<number> {
+  return (await releaseHeld(pool, RELEASED_PAGE)) + (await walkReleased(pool, RELEASED_PAGE));
 }
 
 async function startRun({ pool, pipelines, engine }: DispatcherDeps, item: DueItem): Promise<void> {
@@ -75,6 +90,11 @@ async function tellRun({ pool, engine }: DispatcherDeps, item: DueItem): Promise
 }
 
 type Act = (deps: DispatcherDeps, item: DueItem) => Promise<void>;
+
+async function tryForAll(deps: DispatcherDeps, items: readonly DueItem[], act: Act): Promise<Counts> {
+  const done = await Promise.all(items.map((item) => tryFor(deps, item, act)));
+  return { taken: done.length, failed: done.filter((ok) => !ok).length };
+}
 
 /** False: the act failed, and its log line is written. */
 async function tryFor(deps: DispatcherDeps, item: DueItem, act: Act): Promise<boolean> {

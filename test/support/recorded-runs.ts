@@ -25,7 +25,9 @@ export const RECORDED_RUNS: Readonly<Record<string, (stack: Stack) => Promise<Ru
   superseded,
   'hold-lifted': holdLifted,
   'hold-expired': holdExpired,
+  // The first was recorded before a run asked its row after a held unit, and the second since.
   'hold-in-fan-out': holdInFanOut,
+  'hold-in-fan-out-asked': holdInFanOut,
   'cancelled-in-stage': (stack) => cancelled(stack, straight, 'read', {}),
   'cancelled-in-fan-out': (stack) => cancelled(stack, spreadAll, 'upload', { prepare: feeds(6) }),
   'cancelled-in-wait': cancelledInWait,

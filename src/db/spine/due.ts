@@ -24,17 +24,18 @@ const MAX_WAKE_SECONDS = 60;
 
 const DUE_COLUMNS = `id AS "itemId", pipeline, state, visit, epoch, version, ended_at IS NOT NULL AS ended`;
 
-/** Takes rows whose start is due. Any number of dispatchers may run, because the same statement pushes `start_after` on. The rows are
+/** Takes rows of these pipelines whose start is due. An item whose pipeline this version lacks would be taken again and again, in the
+ *  place of others. Any number of dispatchers may run, because the same statement pushes `start_after` on. The rows are
  *  chosen in a WITH, which runs once. A subquery may run again and again, past the limit. */
-export async function takeDueStarts(pool: pg.Pool, limit: number): Promise<DueItem[]> {
+export async function takeDueStarts(pool: pg.Pool, pipelines: readonly string[], limit: number): Promise<DueItem[]> {
   const { rows } = await pool.query<DueItem>(
     `WITH due AS (
-       SELECT id AS due_id FROM items WHERE start_after <= now() AND NOT started AND ended_at IS NULL
+       SELECT id AS due_id FROM items WHERE start_after <= now() AND NOT started AND ended_at IS NULL AND pipeline = ANY ($2)
        ORDER BY priority DESC, start_after LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      )
      UPDATE items SET start_after = now() + ${backoffOf('start_tries', MAX_START_SECONDS)}, start_tries = start_tries + 1
      FROM due WHERE id = due_id RETURNING ${DUE_COLUMNS}`,
-    [limit],
+    [limit, pipelines],
   );
   return rows;
 }

@@ -12,3 +12,14 @@ export const HOLD_OF_ITEM = `
       SELECT 1 FROM tasks t
       WHERE t.item_id = i.id AND t.visit = i.visit AND t.status = 'waiting' AND t.stage = ANY (b.stages))))
   ORDER BY h.kind = 'pause' DESC, b.next_pass_at DESC LIMIT 1`;
+
+/** The name of a hold in `items.held_by`, as SQL. */
+export function holdName(row: string): string {
+  return `concat_ws(':', ${row}.kind, nullif(${row}.key, ''))`;
+}
+
+export const PAUSE_NAME = 'pause';
+
+export function breakerName(errorClass: string): string {
+  return `breaker:${errorClass}`;
+}

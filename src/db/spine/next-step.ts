@@ -7,6 +7,8 @@ import type { JsonObject } from '../../ports/stage.js';
 import { inTransaction } from '../postgres/client.js';
 import { markRescueMoving } from '../recovery/receipts.js';
 import { mayEnter } from './admission.js';
+import { findBreakerHold } from './claim/breaker-pass.js';
+import { findPause, markHeld } from './held.js';
 import { type ItemRow, lockItem, markSeen } from './item-row.js';
 import { type Failure, outcomeMove, sequelOf, spentMove, stepOnEntry } from './sequel.js';
 import { type ItemError, type Move, moveLocked, WORKER } from './transition.js';
@@ -25,11 +27,20 @@ export async function nextStep(
     const item = await lockItem(transaction, run.itemId);
     if (!item || item.epoch !== run.epoch) return { do: 'end', why: 'superseded' };
     await markSeen(transaction, item.id);
-    const step = await stepOf(transaction, pipeline, item);
+    const step = await heldStep(transaction, pipeline, item, await stepOf(transaction, pipeline, item));
     // Where nothing is left to be claimed, the rescue has got the item as far as it goes.
     if (item.epoch > 1 && step.do !== 'stage' && step.do !== 'units') await markRescueMoving(transaction, item);
     return step;
   });
+}
+
+/** The step itself, or a wait where a pause of the item or its pipeline, or a breaker, holds the step's stage. A run with a held unit
+ *  asks here, so that it waits for the hold that is there when its other units have ended. */
+async function heldStep(transaction: Sql, pipeline: Pipeline, item: ItemRow, step: Step): Promise<Step> {
+  if (step.do !== 'stage' && step.do !== 'units') return step;
+  const held = (await findPause(transaction, item)) ?? (await findBreakerHold(transaction, pipeline, step.stage));
+  if (!held) return step;
+  return { do: 'wait', state: step.state, forMs: await markHeld(transaction, item, held), reason: held.reason };
 }
 
 /** The step of a locked item. Moves the item on where a stored outcome was not applied yet, or where the last unit has ended. */

@@ -17,12 +17,13 @@ export async function pausePipeline(
 ): Promise<Date> {
   return inTransaction(pool, async (transaction) => {
     const { rows } = await transaction.query<{ until: Date }>(
-      `INSERT INTO holds (pipeline, kind, until, reason, set_by)
-       VALUES ($1, 'pause', now() + $2 * interval '1 millisecond', $3, $4)
+      `INSERT INTO holds (pipeline, kind, until, reason, set_by, wake_from)
+       VALUES ($1, 'pause', now() + $2 * interval '1 millisecond', $3, $4, $5)
        ON CONFLICT (pipeline, kind, key) DO UPDATE SET
-         until = excluded.until, reason = excluded.reason, set_by = excluded.set_by, set_at = now(), wake_from = NULL
+         until = excluded.until, reason = excluded.reason, set_by = excluded.set_by, set_at = now(),
+         wake_from = excluded.wake_from
        RETURNING until`,
-      [pipeline, forMs, reason, actor.id],
+      [pipeline, forMs, reason, actor.id, FIRST_ID],
     );
     const until = rows[0]?.until;
     if (!until) throw new Error(`the pause of ${pipeline} was not stored`);
@@ -38,8 +39,7 @@ export async function pausePipeline(
   });
 }
 
-/** Ends the pause at once. The runs that wait for its end don't know yet: the row stays until `wakeReleased` has told all of them,
- *  however many there are and whichever process dies meanwhile. False: the pipeline was not paused. */
+/** Ends the pause at once. The dispatcher wakes the runs that wait for its end. False: the pipeline was not paused. */
 export async function resumePipeline(pool: pg.Pool, { pipeline, actor, reason }: Asked): Promise<boolean> {
   return inTransaction(pool, async (transaction) => {
     const { rowCount } = await transaction.query(
@@ -55,24 +55,25 @@ export async function resumePipeline(pool: pg.Pool, { pipeline, actor, reason }:
 /** Sorts before the id of every item. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Marks one page of a released pipeline's items to be woken. Items with a running task need no wake. Items whose row is locked are
- *  on their way. The page that finds no item removes the hold's row. Returns how many items the page had. */
-export async function wakeReleased(pool: pg.Pool, limit: number): Promise<number> {
+/** Wakes one page of the live items of a pipeline whose hold is over, marked or not, because a worker of a version before
+ *  `items.held_by` answers a hold without marking the item. Items whose row is locked are on their way. The page that finds no item
+ *  removes the hold's row. Returns how many items the page had. Remove this walk in 0.4.0: all workers mark by then. */
+export async function walkReleased(pool: pg.Pool, limit: number): Promise<number> {
   const { rows } = await pool.query<{ seen: number }>(
-    `WITH released AS (
+    `WITH released AS MATERIALIZED (
        SELECT pipeline, kind, key, wake_from FROM holds
        WHERE wake_from IS NOT NULL AND until <= now() LIMIT 1 FOR UPDATE SKIP LOCKED
-     ), page AS (
-       SELECT i.id FROM items i, released
-       WHERE i.pipeline = released.pipeline AND i.ended_at IS NULL AND i.id > released.wake_from
-       ORDER BY i.id LIMIT $1
-     ), idle AS (
-       SELECT i.id AS idle_id FROM items i JOIN page USING (id)
+     ), page AS MATERIALIZED (
+       SELECT live.id FROM released, LATERAL (
+         SELECT i.id FROM items i WHERE i.pipeline = released.pipeline AND i.ended_at IS NULL AND i.id > released.wake_from
+         ORDER BY i.id LIMIT $1
+       ) live
+     ), waiting AS (
+       SELECT i.id AS waiting_id FROM items i JOIN page USING (id)
        WHERE i.started AND i.run_ended_at IS NULL AND i.wake_after IS NULL
-         AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.item_id = i.id AND t.visit = i.visit AND t.status = 'running')
        FOR NO KEY UPDATE OF i SKIP LOCKED
      ), woken AS (
-       UPDATE items SET wake_after = now(), wake_tries = 0 FROM idle WHERE id = idle_id
+       UPDATE items SET wake_after = now(), wake_tries = 0 FROM waiting WHERE id = waiting_id
      ), further AS (
        UPDATE holds h SET wake_from = (SELECT max(id::text)::uuid FROM page) FROM released r
        WHERE (h.pipeline, h.kind, h.key) = (r.pipeline, r.kind, r.key) AND EXISTS (SELECT 1 FROM page)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closeQuiet } from '../../../src/db/recovery/close-breaker.js';
 import { inTransaction } from '../../../src/db/postgres/client.js';
 import { openBreaker } from '../../../src/db/recovery/breaker.js';
-import { wakeReleased } from '../../../src/db/spine/pipeline-pause.js';
+import { walkReleased } from '../../../src/db/spine/pipeline-pause.js';
 import { canary } from '../../../src/domains/canary/table.js';
 import type { BreakerSettings } from '../../../src/core/breaker.js';
 import { ADMIN, ALICE, openApi, submit, type TestApi, VIEWER } from '../setup.js';
@@ -115,7 +115,7 @@ describe('an open breaker', () => {
     expect(actions).toEqual([
       { action: 'close-breaker', target: 'pipeline:canary', reason: 'it answers again', actor: 'adam' },
     ]);
-    await wakeReleased(api.database.pool, 50);
+    await walkReleased(api.database.pool, 50);
     const { rows } = await api.database.pool.query(
       `SELECT wake_after > now() - interval '1 minute' AS wakes FROM items WHERE id = $1`,
       [held],

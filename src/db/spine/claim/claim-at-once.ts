@@ -51,7 +51,7 @@ interface Manner {
 function claimStatement(lock: string, { also, waits }: Manner, turn = 'true'): string {
   return `
     WITH item AS (
-      SELECT id, owner, started, wake_after FROM items
+      SELECT id, owner, started, wake_after, held_by FROM items
       WHERE id = $1 AND visit = $2 AND state = $5 AND epoch = $6 AND ${IS_LIVE}
         AND (paused_until IS NULL OR paused_until <= now())
         AND NOT EXISTS (SELECT 1 FROM holds WHERE pipeline = $7 AND until > now())
@@ -73,8 +73,8 @@ function claimStatement(lock: string, { also, waits }: Manner, turn = 'true'): s
 }
 
 const MARK = `, mark AS (
-      UPDATE items SET started = true, wake_after = NULL, wake_tries = 0, beat_at = now() FROM item, task
-      WHERE items.id = item.id AND (NOT item.started OR item.wake_after IS NOT NULL)
+      UPDATE items SET started = true, wake_after = NULL, wake_tries = 0, held_by = NULL, beat_at = now() FROM item, task
+      WHERE items.id = item.id AND (NOT item.started OR item.wake_after IS NOT NULL OR item.held_by IS NOT NULL)
     )`;
 /** The first granted claim of a rescued item completes the item's receipt. First runs have no receipt and don't look for it. */
 const MOVING = `, moving AS (

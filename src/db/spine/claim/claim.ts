@@ -7,7 +7,8 @@ import { inTransaction } from '../../postgres/client.js';
 import { markRescueMoving, markTaskMoving } from '../../recovery/receipts.js';
 import { mayEnter } from '../admission.js';
 import { type Attempt, type Claimed, taskKey } from '../attempt.js';
-import { type ItemRow, lockItem, markSeen, msUntil } from '../item-row.js';
+import { clearHeld, findPause, type Held, markHeld } from '../held.js';
+import { type ItemRow, lockItem, markSeen } from '../item-row.js';
 import { stepOf } from '../next-step.js';
 import { outcomeMove } from '../sequel.js';
 import { type Found, lockTask, type TaskRow } from '../task-row.js';
@@ -56,8 +57,14 @@ async function claimCarefully(
   if (isHeldBy(attempt, found) && isSameTry(attempt, found)) return grantClaim(attempt, item.owner, found);
   const before = isHeldBy(attempt, found) ? await freeUnbegun(transaction, attempt, found) : found;
   if (isOutdated(attempt, before)) return { is: 'hold', forMs: OUTDATED_RETRY_MS, reason: 'outdated' };
-  const held = (await pauseOf(transaction, item)) ?? (await leaveByClaim(transaction, pipeline, item, attempt));
-  return held ?? claimLocked(transaction, pipeline, { item: { ...item, state: attempt.state }, attempt, before });
+  const pause = await findPause(transaction, item);
+  if (pause) return holdClaim(transaction, item, pause);
+  const full = await leaveByClaim(transaction, pipeline, item, attempt);
+  return full ?? claimLocked(transaction, pipeline, { item: { ...item, state: attempt.state }, attempt, before });
+}
+
+async function holdClaim(transaction: Sql, item: ItemRow, held: Held): Promise<Claim> {
+  return { is: 'hold', forMs: await markHeld(transaction, item, held), reason: held.reason };
 }
 
 function isHeldBy({ claimId }: Attempt, task: TaskRow): boolean {
@@ -139,16 +146,6 @@ async function leaveByClaim(
   return null;
 }
 
-async function pauseOf(transaction: Sql, item: ItemRow): Promise<Claim | null> {
-  if (item.pausedForMs !== null) return { is: 'hold', forMs: item.pausedForMs, reason: 'paused' };
-  const { rows } = await transaction.query<{ forMs: number }>(
-    `SELECT ${msUntil('until')} AS "forMs" FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()`,
-    [item.pipeline],
-  );
-  const [pause] = rows;
-  return pause ? { is: 'hold', forMs: pause.forMs, reason: 'paused' } : null;
-}
-
 async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): Promise<Claim> {
   const { item, attempt, before } = found;
   if (before.status === 'done' || before.status === 'failed') {
@@ -163,7 +160,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   }
   // Breakers come last, so that only an attempt that runs takes a place.
   const passage = await passBreakers(transaction, pipeline, attempt);
-  if (passage.is === 'hold') return { is: 'hold', forMs: passage.forMs, reason: 'breaker_open' };
+  if (passage.is === 'hold') return holdClaim(transaction, item, passage.held);
   const { rows } = await transaction.query<Omit<TakenTask, 'owner'>>(
     `UPDATE tasks SET status = 'running', fence = fence + 1, attempt = attempt + 1, claim_id = $5, token = $6, worker = $7,
        suspect = $8, recovering = false, scheduled_at = $9, started_at = now(), beat_at = now(), progress = NULL,
@@ -174,6 +171,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   );
   const [taken] = rows;
   if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
+  if (attempt.unit === '') await clearHeld(transaction, item);
   if (task.crashes > 0 || task.recovering) await markTaskMoving(transaction, attempt);
   if (item.epoch > 1 || task.recovering) await markRescueMoving(transaction, item);
   const claimed = claimedOf(attempt, item.owner, taken);
