@@ -5,7 +5,7 @@ import type { Sql, Statement } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
 import { inTransaction, queryPrepared } from '../postgres/client.js';
 import { checkSource, Parameters, storableJson } from '../postgres/parameters.js';
-import { concernsBreaker, tellBreakers } from '../recovery/breaker-report.js';
+import { awaitsResult, lookForStorm, tellBreakers } from '../recovery/breaker-report.js';
 import { tellOfFailedRun } from '../recovery/tell-of-end.js';
 import { type Claimed, type Ending, taskKey } from './attempt.js';
 import { type Plan, planOf } from './commit-plan.js';
@@ -26,8 +26,14 @@ export async function commitAttempt(
   claimed: Claimed,
   ending: Ending,
 ): Promise<Committed> {
+  const committed = await writePlan(pool, pipeline, claimed, ending);
+  if (committed !== 'superseded') await lookForStorm(pool, pipeline, claimed, ending);
+  return committed;
+}
+
+async function writePlan(pool: pg.Pool, pipeline: Pipeline, claimed: Claimed, ending: Ending): Promise<Committed> {
   const plan = planOf(pipeline, claimed, ending);
-  const tells = concernsBreaker(pipeline, claimed, ending);
+  const tells = awaitsResult(claimed, ending);
   if (isWhole(plan) && !tells) return writeEnding(pool, pipeline, claimed, plan);
   return inTransaction(pool, async (transaction) => {
     const write = isWhole(plan) ? writeEnding : commitInParts;

@@ -3,10 +3,11 @@ import type { BreakerSettings } from '../../../src/core/breaker.js';
 import type { ErrorClass } from '../../../src/core/error-class.js';
 import type { Pipeline } from '../../../src/core/pipeline.js';
 import type { Claimed } from '../../../src/db/spine/attempt.js';
-import { FAILURES } from '../../../src/db/recovery/breaker-report.js';
+import { FAILURES, SAMPLE } from '../../../src/db/recovery/breaker-report.js';
 import { claimTask } from '../../../src/db/spine/claim/claim.js';
 import { commitAttempt } from '../../../src/db/spine/commit.js';
 import { attemptsOf, taskOf } from '../../support/facts.js';
+import { readsOf } from '../../support/reads.js';
 import { byHand, doneWith, openSpine, type Spine } from '../../support/spine.js';
 import { several, straight } from '../../support/tables.js';
 
@@ -154,6 +155,10 @@ describe('a breaker', () => {
     const values = ['busy', 'read', 'NETWORK_ERROR', 300_000, 5];
     const { rows } = await spine.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${FAILURES}`, values);
     expect(rows.map((each) => each['QUERY PLAN']).join('\n')).toContain('attempts_failed');
+    const { found, scanned } = await readsOf(spine, (pool) =>
+      pool.query(SAMPLE, ['busy', 'read', 'NETWORK_ERROR', 300_000, 50]),
+    );
+    expect({ found, scanned }).toEqual({ found: { attempts_latest: 50 }, scanned: 0 });
     await spine.pool.query(`DELETE FROM attempts WHERE pipeline = 'busy'`);
   });
 
