@@ -1,4 +1,4 @@
-import type { Diagnosis, Hold, ItemFacts, RunningTask, WaitingTask } from './diagnosis.js';
+import type { Diagnosis, Facts, Hold, ItemFacts, RunningTask, WaitingTask } from './diagnosis.js';
 import type { RestReason } from './pipeline.js';
 import type { SweepVerdict } from './rescue-budget.js';
 
@@ -217,13 +217,36 @@ export function sayEngineUnreachable(item: ItemFacts, now: Date): Diagnosis {
   };
 }
 
-export function sayNoWorker(item: ItemFacts, now: Date): Diagnosis {
+/** The evidence keeps who had the task last, or why it waits. */
+export function sayNoWorker({ item, now, running, waiting, hold }: Facts): Diagnosis {
   return {
     reason: 'no_worker',
-    sentence: `No worker of ${item.pipeline} asks for work; its last sign of life was ${ageOf(item.beatAt, now)} ago.`,
-    evidence: { state: item.state, pollers: 0, beatAt: item.beatAt.toISOString() },
+    sentence: `No worker of ${item.pipeline} asks for work; ${lastWords({ item, running, waiting }, now)}.`,
+    evidence: {
+      ...{ state: item.state, pollers: 0, beatAt: item.beatAt.toISOString() },
+      ...(running && { ...attemptEvidence(running), goneAt: running.workerGoneAt?.toISOString() ?? null }),
+      ...(!running && waiting && waitingEvidence(waiting)),
+      ...(hold && { heldBy: hold.kind, holdKey: hold.key }),
+    },
     nextAction: 'A person must start a worker; it then goes on by itself.',
     nextAt: null,
+  };
+}
+
+function lastWords({ item, running, waiting }: Pick<Facts, 'item' | 'running' | 'waiting'>, now: Date): string {
+  if (running?.workerGoneAt) {
+    const worker = running.worker ?? 'its worker';
+    return `${worker} died ${ageOf(running.workerGoneAt, now)} ago while it ran ${nameOf(running)}, attempt ${running.attempt}`;
+  }
+  if (running) return `${runnerSentence(running)} and has given no sign of life for ${ageOf(running.beatAt, now)}`;
+  if (waiting?.error) return `${nameOf(waiting)} failed on attempt ${waiting.attempt} with ${waiting.error.class}`;
+  return `its last sign of life was ${ageOf(item.beatAt, now)} ago`;
+}
+
+function waitingEvidence({ stage, unit, attempt, crashes, retryAt, error }: WaitingTask): Diagnosis['evidence'] {
+  return {
+    ...{ stage, unit, attempt, crashes, retryAt: retryAt?.toISOString() ?? null },
+    ...(error && { class: error.class, message: error.message }),
   };
 }
 

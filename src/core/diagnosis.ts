@@ -183,7 +183,7 @@ function diagnoseRun(facts: Facts): Diagnosis | null {
   const held = isHeld(facts) ? diagnosePipelineHold(facts) : null;
   if (held) return held;
   // Without a worker a new run could do nothing, and would cost the item a rescue.
-  if (facts.pollers === 0) return say.sayNoWorker(item, now);
+  if (facts.pollers === 0) return say.sayNoWorker(facts);
   const verdict = verdictAt(facts, now);
   return isAhead(item.nextRescueAfter, now)
     ? say.sayRescueWait(item, item.nextRescueAfter, { verdict: verdictAt(facts, item.nextRescueAfter), unswept })
@@ -200,31 +200,40 @@ function verdictAt(facts: Facts, now: Date): SweepVerdict {
   });
 }
 
-function diagnoseWork({ item, now, running, pipeline }: Facts): Diagnosis | null {
+/** A worker that is dead or silent has a successor only where another worker asks for work. */
+function diagnoseWork(facts: Facts): Diagnosis | null {
+  const { item, now, running, pipeline, pollers } = facts;
   if (!running) return null;
-  if (running.workerGoneAt) return say.sayWorkerDied(running, running.workerGoneAt, now);
   const silentFrom = new Date(running.beatAt.getTime() + beatsMsOf(pipeline, item.state, running.stage));
-  return silentFrom < now ? say.saySilentWorker(running, silentFrom, now) : say.sayRunning(running, now);
+  if (!running.workerGoneAt && silentFrom >= now) return say.sayRunning(running, now);
+  if (pollers === 0) return say.sayNoWorker(facts);
+  return running.workerGoneAt
+    ? say.sayWorkerDied(running, running.workerGoneAt, now)
+    : say.saySilentWorker(running, silentFrom, now);
 }
 
 function diagnoseHold(facts: Facts): Diagnosis | null {
   const { now, waiting } = facts;
   const held = diagnosePipelineHold(facts);
   if (held) return held;
+  if (facts.pollers === 0 && facts.engine !== 'unknown') return say.sayNoWorker(facts);
   if (waiting?.isSuspect) return say.saySuspectWait(waiting);
   return waiting?.error && waiting.retryAt ? say.sayRetrying(waiting, waiting.error, waiting.retryAt, now) : null;
 }
 
-function diagnosePipelineHold({ item, hold }: Facts): Diagnosis | null {
+/** A breaker lets an item through to try only where a worker asks for work. A pause holds with or without workers. */
+function diagnosePipelineHold(facts: Facts): Diagnosis | null {
+  const { item, hold, pollers } = facts;
   if (!hold) return null;
-  if (hold.kind === 'breaker') return say.sayBreakerOpen(item, hold);
+  if (hold.kind === 'breaker') return pollers === 0 ? say.sayNoWorker(facts) : say.sayBreakerOpen(item, hold);
   return say.sayPaused(`The pipeline ${item.pipeline}`, hold.until, hold.reason);
 }
 
 /** For an item of which no task runs, that nothing holds, and whose run has not reported its end. */
-function diagnoseQueue({ item, now, engine, pollers, backlog }: Facts): Diagnosis {
+function diagnoseQueue(facts: Facts): Diagnosis {
+  const { item, now, engine, pollers, backlog } = facts;
   if (engine === 'unknown') return say.sayEngineUnreachable(item, now);
-  return pollers === 0 ? say.sayNoWorker(item, now) : say.sayBacklog(item, { now, engine, pollers, backlog });
+  return pollers === 0 ? say.sayNoWorker(facts) : say.sayBacklog(item, { now, engine, pollers, backlog });
 }
 
 function isAhead(at: Date | null, now: Date): at is Date {

@@ -74,7 +74,6 @@ async function carryOut(
   const find = (): Pipeline => pipeline;
   switch (decision.do) {
     case 'leave':
-      if (reason === 'no_worker') await raiseNoWorker(pool, row, sentence);
       if (reason === 'wedged') await raiseWedged(pool, row, sentence);
       return decision.reports ? 'reported' : 'left';
     case 'start':
@@ -90,13 +89,6 @@ async function carryOut(
       await exhaustItem(pool, find, request);
       return 'failed';
   }
-}
-
-/** The event is raised once an hour for each pipeline, because every item of the pipeline would say the same. */
-async function raiseNoWorker(pool: pg.Pool, { facts }: StuckRow, sentence: string): Promise<void> {
-  const { pipeline } = facts.item;
-  const hour = facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length);
-  await raiseEvent(pool, { id: `no_worker:${pipeline}:${hour}`, kind: 'no_worker', pipeline, sentence });
 }
 
 /** The event is raised once for each run, because the same run fails again and again. */

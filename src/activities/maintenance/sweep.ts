@@ -4,6 +4,7 @@ import { isAppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { emptyPage, type SweepActivities, type SweepPage, type SweepPageInput } from '../../core/sweep-page.js';
 import { takeStuck } from '../../db/recovery/stuck.js';
+import { raiseEvent } from '../../db/recovery/outbox.js';
 import type { StuckRow } from '../../db/recovery/stuck-facts.js';
 import { queueFactsOf } from '../../db/recovery/queue-facts.js';
 import type { Engine } from '../../ports/engine.js';
@@ -63,6 +64,7 @@ interface Turn extends SweepDeps {
 async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   const { page, rescuesLeft } = turn;
   const queue = await queueFactsOf(turn.pool, await turn.engine.queue(turn.pipeline.name));
+  if (queue.pollers === 0 && rows.some(needsWorker)) await raiseNoWorker(turn, rows);
   const waiting = [...rows];
   let inHand = 0;
   async function lane(): Promise<void> {
@@ -77,6 +79,23 @@ async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   // Waits for every lane, because a count that is added after the page is answered would be lost.
   const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
   for (const each of lanes) if (each.status === 'rejected') throw each.reason;
+}
+
+/** An item of a paused pipeline would wait with a worker as well. */
+function needsWorker({ facts }: StuckRow): boolean {
+  return facts.hold?.kind !== 'pause';
+}
+
+/** The event is raised once an hour for each pipeline, by the look at the task queue, whatever its items were doing when the last
+ *  worker went. */
+async function raiseNoWorker({ pool, pipeline }: Turn, rows: readonly StuckRow[]): Promise<void> {
+  const hour = rows[0]?.facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length) ?? '';
+  await raiseEvent(pool, {
+    id: `no_worker:${pipeline.name}:${hour}`,
+    kind: 'no_worker',
+    pipeline: pipeline.name,
+    sentence: `No worker of ${pipeline.name} asks for work, and ${rows.filter(needsWorker).length} or more of its items wait for one.`,
+  });
 }
 
 /** An item that can't be swept is noted in the page's errors and never stops the sweep. Only an engine that is away

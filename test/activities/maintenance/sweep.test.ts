@@ -333,6 +333,36 @@ describe('a sweep reports, at no cost to the item', () => {
     expect(rows.length).toBeLessThanOrEqual(2);
     expect(rows[0]).toEqual({ kind: 'no_worker', owner: null });
   });
+
+  it('a missing worker to operators where every item is inside a stage', async () => {
+    const { pipeline, stuck, engine, sweep } = scene();
+    const id = await stuck();
+    await spine.pool.query(
+      `INSERT INTO tasks (item_id, visit, stage, status, fence, attempt, worker, started_at, beat_at)
+       VALUES ($1, 1, 'read', 'running', 1, 1, 'frozen', now() - interval '2 h', now() - interval '2 h')`,
+      [id],
+    );
+    engine.status = { is: 'alive', wedgedBy: null };
+    engine.queueStatus.pollers = [];
+
+    expect(await sweep()).toMatchObject({ reported: 1, byReason: { no_worker: 1 } });
+
+    const { rows } = await spine.pool.query(`SELECT kind FROM outbox WHERE pipeline = $1`, [pipeline.name]);
+    expect(rows).toEqual([{ kind: 'no_worker' }]);
+  });
+
+  it('nothing to operators where no worker asks for work and the pipeline is paused', async () => {
+    const { pipeline, stuck, engine, sweep } = scene();
+    await stuck();
+    await spine.pool.query(
+      `INSERT INTO holds (pipeline, kind, until, reason, set_by) VALUES ($1, 'pause', 'infinity', 'an upgrade', 'ada')`,
+      [pipeline.name],
+    );
+    engine.queueStatus.pollers = [];
+    await sweep();
+    const { rows } = await spine.pool.query(`SELECT 1 FROM outbox WHERE pipeline = $1`, [pipeline.name]);
+    expect(rows).toEqual([]);
+  });
 });
 
 describe('a sweep gives up', () => {
