@@ -22,6 +22,7 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
       host: given.HOST,
       port: given.PORT,
       rateLimitPerMinute: given.RATE_LIMIT_PER_MINUTE,
+      trustProxy: given.TRUST_PROXY ?? null,
       metricsPort: given.METRICS_PORT,
       maxStreams: given.EVENTS_MAX_STREAMS,
       maxStreamsPerCaller: given.EVENTS_MAX_STREAMS_PER_CALLER,
@@ -74,6 +75,7 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
       name: given.WORKER_NAME,
       maxActivities: given.WORKER_MAX_ACTIVITIES,
       goneForMs: given.WORKER_GONE_MS,
+      silentMs: given.WORKER_SILENT_MS,
     },
     notify: {
       webhook: { url: given.NOTIFY_WEBHOOK_URL, secret: given.NOTIFY_WEBHOOK_SECRET },

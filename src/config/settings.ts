@@ -8,6 +8,7 @@ import {
   postgresUrl,
   spanText,
   text,
+  trustedProxies,
   url,
   webhookSecret,
   webUrl,
@@ -24,6 +25,8 @@ export const engineSettings = z.object({
   PORT: port().default(3000),
   // Ten a second: a console that polls five panels every second and a script beside it; far below what one process can do.
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000).default(600),
+  // Without a proxy in front, every caller could name another's address.
+  TRUST_PROXY: trustedProxies.optional(),
   METRICS_PORT: port().optional(),
   // A stream costs a socket and some kilobytes; a thousand are far below what a process holds, and one person's tabs below twenty.
   EVENTS_MAX_STREAMS: whole(1, 100_000).default(1_000),
@@ -58,6 +61,8 @@ export const engineSettings = z.object({
   WORKER_MAX_ACTIVITIES: whole(1, 10_000).default(100),
   // A worker whose session lock was cut takes it again within milliseconds. A dead worker should be missed at once.
   WORKER_GONE_MS: whole(100, 60_000).default(250),
+  // Longer than any pause that a healthy process makes, and than the freeze of a drill. `npm start` alone ends silent workers.
+  WORKER_SILENT_MS: whole(5_000, 3_600_000).default(60_000),
   // Ids of schedules that must not run, even if the code declares them.
   SCHEDULES_OFF: z.string().default(''),
   RETENTION_AT: text('a time of day in UTC such as 04:00', (value) => /^([01]\d|2[0-3]):[0-5]\d$/.test(value)).default(

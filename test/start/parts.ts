@@ -84,7 +84,7 @@ export async function startParts({ workers, told }: PartsOptions): Promise<Parts
   const url = `http://127.0.0.1:${String(port)}`;
   try {
     await supervisor.start([part('api', 'api.js'), ...names.map((name) => part(name, 'worker.js'))]);
-    await whenHealthy(url, ignore, AbortSignal.timeout(60_000));
+    await whenHealthy(url, { needsWorkers: true, say: ignore, signal: AbortSignal.timeout(60_000) });
   } catch (error) {
     await stop();
     throw error;

@@ -181,7 +181,7 @@ export async function startInstallation(
   async function ready(withinMs = READY_WITHIN_MS): Promise<void> {
     const signal = AbortSignal.timeout(withinMs);
     await parts.allRunning(withinMs);
-    await whenHealthy(url, () => undefined, signal);
+    await whenHealthy(url, { needsWorkers: true, say: () => undefined, signal });
   }
 
   try {

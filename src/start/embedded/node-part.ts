@@ -13,13 +13,23 @@ export interface NodePartOptions {
   onSpawn?: (pid: number) => void;
   /** Told of every process that ended otherwise than it should. */
   onFall?: (pid: number) => void;
+  /** A process that is silent for so long is ended, and so started again. Left out: it is left alone. */
+  silence?: Silence;
+}
+
+export interface Silence {
+  limitMs: number;
+  say: Log;
 }
 
 /** The child's own grace comes first; this much later it is ended. */
 const MARGIN_MS = 5_000;
 
+/** How often the silence of a process is looked at; the process says that it is there once a second. */
+const TICK_MS = 1_000;
+
 /** A Node process of ours. It says `{ ready: true }` over its channel, and ends by itself when the channel closes. */
-export function nodePart({ name, script, environment, graceMs, log, onSpawn, onFall }: NodePartOptions): Part {
+export function nodePart({ name, script, environment, graceMs, log, onSpawn, onFall, silence }: NodePartOptions): Part {
   return {
     name,
     async start(signal) {
@@ -38,9 +48,29 @@ export function nodePart({ name, script, environment, graceMs, log, onSpawn, onF
         await child.stop();
         throw error;
       }
+      if (silence) endWhenSilent(child, name, silence);
       return child;
     },
   };
+}
+
+/** Ends a process that is frozen: nothing else would, because its lock is held and it does not answer SIGTERM. The silence is counted
+ *  in ticks of our own timer, so that a machine which was suspended, we and the process with it, ends nobody. */
+function endWhenSilent({ child, exited, kill }: Spawned, name: string, { limitMs, say }: Silence): void {
+  let ticks = 0;
+  child.on('message', () => {
+    ticks = 0;
+  });
+  const timer = setInterval(() => {
+    ticks += 1;
+    if (ticks * TICK_MS < limitMs) return;
+    clearInterval(timer);
+    say(`${name} has said nothing for ${limitMs / 1_000} s; ending it`);
+    kill();
+  }, TICK_MS);
+  void exited.then(() => {
+    clearInterval(timer);
+  });
 }
 
 async function whenReady(child: Spawned, name: string, signal: AbortSignal): Promise<void> {

@@ -5,12 +5,12 @@ import type { DataDir } from './data-dir.js';
 import { apiUrlOf } from './installation.js';
 import { createProcessNotes, type ProcessNotes } from './left-behind.js';
 import { openLog } from './log-file.js';
-import { nodePart } from './node-part.js';
+import { nodePart, type Silence } from './node-part.js';
 import { assertCanStart, stopServersLeftBehind } from './preflight.js';
 import { reportFall } from './report-fall.js';
 import type { Log } from './running.js';
 import { childVariablesOf } from '../parts/from-domains.js';
-import { ensureAdminToken, ensureJwtSecret } from '../parts/secrets.js';
+import { type AdminToken, ensureAdminToken, ensureJwtSecret } from '../parts/secrets.js';
 import { startServers } from './servers.js';
 import { StartError } from './start-error.js';
 import type { Part, Supervisor } from './supervisor.js';
@@ -54,10 +54,12 @@ export async function startEverything({ config, dataDir, supervisor, say, signal
     JWT_SECRET: secret,
     ...childVariablesOf(config),
   };
-  await supervisor.start(nodeParts(config, dataDir, environment, notes));
+  // Before the API: whoever sees that it is ready may read the token.
+  const token = secret === undefined ? undefined : await ensureAdminToken(dataDir.path, { ...config.auth, secret });
+  await supervisor.start(nodeParts({ config, dataDir, told: environment, notes, say }));
   const url = apiUrlOf(config.api);
-  await whenHealthy(url, say, signal);
-  await announce(config, { dataDir: dataDir.path, url, secret, say });
+  await whenHealthy(url, { needsWorkers: config.embedded.workers > 0, say, signal });
+  announce(config, { dataDir: dataDir.path, url, token, say });
 }
 
 function temporalUiOf({ temporal, embedded }: Config): string | undefined {
@@ -76,8 +78,16 @@ async function applyMigrations(url: string, say: Log): Promise<void> {
 type Told = Record<string, string | undefined>;
 type ToldAll = Told & { DATABASE_DIRECT_URL: string };
 
-function nodeParts(config: Config, dataDir: DataDir, told: ToldAll, notes: ProcessNotes): Part[] {
-  const part = (name: string, script: string, more: Told): Part =>
+interface NodeParts {
+  config: Config;
+  dataDir: DataDir;
+  told: ToldAll;
+  notes: ProcessNotes;
+  say: Log;
+}
+
+function nodeParts({ config, dataDir, told, notes, say }: NodeParts): Part[] {
+  const part = (name: string, script: string, more: Told, silence?: Silence): Part =>
     nodePart({
       name,
       script: join(projectRoot, 'dist', 'start', script),
@@ -87,32 +97,35 @@ function nodeParts(config: Config, dataDir: DataDir, told: ToldAll, notes: Proce
       onSpawn: (pid) => notes.note(name, pid),
       // Should it fail, its lock tells the same a little later.
       onFall: (pid) => void reportFall(told.DATABASE_DIRECT_URL, pid).catch(() => undefined),
+      ...(silence && { silence }),
     });
+  const silence = { limitMs: config.worker.silentMs, say };
   const names = Array.from({ length: config.embedded.workers }, (_, index) => `worker-${index + 1}`);
   // The port for metrics is the API's: two processes can't share one.
-  const workers = names.map((name) => part(name, 'worker.js', { WORKER_NAME: name, METRICS_PORT: '' }));
+  const workers = names.map((name) => part(name, 'worker.js', { WORKER_NAME: name, METRICS_PORT: '' }, silence));
   return [part('api', 'api.js', {}), ...workers];
 }
 
 interface Announcement {
   dataDir: string;
   url: string;
-  secret: string | undefined;
+  /** Undefined: another issuer makes the tokens. */
+  token: AdminToken | undefined;
   say: Log;
 }
 
-async function announce(config: Config, { dataDir, url, secret, say }: Announcement): Promise<void> {
+function announce(config: Config, { dataDir, url, token, say }: Announcement): void {
   say('');
   say('Ready.');
   say(`  API reference    ${url}/docs`);
   const temporalUi = temporalUiOf(config);
   if (temporalUi) say(`  Temporal Web UI  ${temporalUi}`);
   say(`  Data and logs    ${dataDir}`);
-  if (secret === undefined) {
-    say(`  Tokens           from the issuer behind ${config.auth.jwksUrl}`);
-  } else {
-    const { token, file, isNew } = await ensureAdminToken(dataDir, { ...config.auth, secret });
-    say(`  Admin token      ${isNew ? `${token} (shown once, kept in ${file})` : `in ${file}`}`);
+  if (token === undefined) say(`  Tokens           from the issuer behind ${config.auth.jwksUrl}`);
+  else {
+    const kept = `in ${token.file}`;
+    say(`  Admin token      ${token.isNew ? `${token.token} (shown once, kept ${kept})` : kept}`);
   }
+  if (config.embedded.workers === 0) say('  Workers          none, because WORKERS=0; npm run worker starts one');
   say('Ctrl-C stops everything.');
 }

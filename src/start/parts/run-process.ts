@@ -1,5 +1,8 @@
 import { ConfigError, EXIT_CONFIG } from '../../config.js';
 
+/** How often the supervisor is told that this process is there. */
+const ALIVE_EVERY_MS = 1_000;
+
 /** Runs a process's work to its end. SIGINT, SIGTERM and a closed channel to the supervisor ask it to stop; a failure is one
  *  sentence on standard error and an exit code that says whether starting again could help. */
 export async function runProcess(work: (stop: AbortSignal) => Promise<void>): Promise<void> {
@@ -9,6 +12,10 @@ export async function runProcess(work: (stop: AbortSignal) => Promise<void>): Pr
       stop.abort();
     });
   }
+  const alive = setInterval(() => {
+    if (process.connected) process.send?.({ alive: true });
+  }, ALIVE_EVERY_MS);
+  alive.unref();
   try {
     await work(stop.signal);
   } catch (error) {

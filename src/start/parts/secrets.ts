@@ -18,11 +18,14 @@ export function ensureJwtSecret(dataDir: string): string {
 /** The token guards a local installation, whose secret lies beside it. Expiring sooner would only break scripts. */
 const ADMIN = { user: 'admin', role: 'admin', until: '10 years' } as const;
 
+export interface AdminToken {
+  token: string;
+  file: string;
+  isNew: boolean;
+}
+
 /** The admin's token for scripts. Made again when it no longer fits: another secret, issuer or audience, or expired. */
-export async function ensureAdminToken(
-  dataDir: string,
-  from: TokenIssuer,
-): Promise<{ token: string; file: string; isNew: boolean }> {
+export async function ensureAdminToken(dataDir: string, from: TokenIssuer): Promise<AdminToken> {
   const file = join(dataDir, 'admin-token');
   const kept = secretIn(file);
   if (kept && (await isValid(kept, from))) return { token: kept, file, isNew: false };

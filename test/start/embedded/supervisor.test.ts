@@ -24,6 +24,8 @@ const QUICK = { firstMs: 20, maxMs: 100, resetMs: 30_000 };
 interface ChildOptions {
   environment?: Record<string, string>;
   endsWithinMs?: number;
+  /** How long it may say nothing; left out: for ever. */
+  silentMs?: number;
 }
 
 function setup(backoff = QUICK) {
@@ -33,7 +35,8 @@ function setup(backoff = QUICK) {
   const supervisor = createSupervisor({ say: (line) => said.push(line), backoff });
   onTestFinished(() => supervisor.stop());
 
-  function child(name: string, script: string, { environment = {}, endsWithinMs = PATIENT_MS }: ChildOptions = {}) {
+  function child(name: string, script: string, options: ChildOptions = {}) {
+    const { environment = {}, endsWithinMs = PATIENT_MS, silentMs } = options;
     const part = nodePart({
       name,
       script: join(import.meta.dirname, '../children', script),
@@ -41,6 +44,7 @@ function setup(backoff = QUICK) {
       graceMs: endsWithinMs - MARGIN_MS,
       log: (line) => events.push(`${name}: ${line}`),
       onSpawn: (pid) => pids.set(name, [...(pids.get(name) ?? []), pid]),
+      ...(silentMs !== undefined && { silence: { limitMs: silentMs, say: (line) => said.push(line) } }),
     });
     return {
       ...part,
@@ -79,6 +83,23 @@ describe('the supervisor', () => {
     await supervisor.start([child('api', 'obedient.mjs', { environment: { TOLD: 'the secret' } })]);
 
     await until('the line is read', () => events.includes('api: told the secret'));
+  });
+
+  it('ends a child that is frozen, and starts it again; a child that speaks is left alone', async () => {
+    const { supervisor, child, events, said, pidsOf } = setup();
+    const silentMs = 3_000;
+    await supervisor.start([
+      child('frozen', 'speaking.mjs', { silentMs }),
+      child('well', 'speaking.mjs', { silentMs }),
+    ]);
+    const [frozen = 0] = pidsOf('frozen');
+
+    process.kill(frozen, 'SIGSTOP');
+
+    await until('it is back', () => pidsOf('frozen').length === 2);
+    expect(said).toContain('frozen has said nothing for 3 s; ending it');
+    expect(events).toContain('frozen gone (SIGKILL)');
+    expect(pidsOf('well')).toHaveLength(1);
   });
 
   it('gives each part a signal of its own, or Node would take many listeners for a leak', async () => {
