@@ -25,7 +25,7 @@ import { addPipelineRoutes } from './operators/pipelines.js';
 import { addReceiptRoutes } from './operators/receipts.js';
 import { addScheduleRoutes } from './operators/schedules.js';
 import { addWorkerRoutes } from './operators/workers.js';
-import type { ApiDeps, ApiParts, App } from './parts.js';
+import type { ApiDeps, ApiParts, ApiSettings, App } from './parts.js';
 
 /** Room for a name of up to a hundred characters, percent-encoded, with its owner's name. Ids are shorter. */
 const MAX_PARAM_LENGTH = 200;
@@ -60,6 +60,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdOf,
     bodyLimit: settings.bodyLimitBytes,
+    trustProxy: trustOf(settings.trustProxy),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     requestTimeout: REQUEST_TIMEOUT_MS,
     handlerTimeout: HANDLER_TIMEOUT_MS,
@@ -110,6 +111,11 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   for (const addRoutes of deps.domainRoutes) addRoutes(app, parts);
   await addReference(app);
   return app;
+}
+
+/** A number of proxies is counted from our side: the first is the one that the connection comes from. */
+function trustOf(proxies: ApiSettings['trustProxy']): string[] | false | ((address: string, hop: number) => boolean) {
+  return typeof proxies === 'number' ? (_address, hop) => hop < proxies : (proxies ?? false);
 }
 
 /** An id that a caller or a proxy gave is kept if it can stand in a log line. */

@@ -27,6 +27,8 @@ export type App = FastifyInstance<
 export interface ApiSettings {
   auth: AuthSettings;
   limits: ApiLimits;
+  /** The proxies whose word for a caller's address is taken: how many, or which; null: none. */
+  trustProxy: number | string[] | null;
   bodyLimitBytes: number;
   /** The Temporal Web UI and the namespace that runs are in; null: no links. */
   temporalUi: { url: string; namespace: string } | null;

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isMailAddress } from '../core/mail-address.js';
 import { isSpan, msOf, type Span } from '../core/span.js';
@@ -47,6 +48,23 @@ export function list(expected: string, isEntry: (entry: string) => boolean) {
 }
 
 export const mailAddresses = list('mail addresses with commas between them, such as ops@example.com', isMailAddress);
+
+/** How many proxies stand in front of the API, or their addresses. A caller that is no trusted proxy can't name another address. */
+export const trustedProxies = text(
+  'a number of proxies such as 1, or addresses and networks with commas between them, such as 10.0.0.0/8',
+  (value) => isHops(value) || value.split(',').every((entry) => isNetwork(entry.trim())),
+).transform((value) => (isHops(value) ? Number(value) : value.split(',').map((entry) => entry.trim())));
+
+function isHops(value: string): boolean {
+  return /^[1-9]$/.test(value);
+}
+
+function isNetwork(entry: string): boolean {
+  const [address = '', prefix, ...more] = entry.split('/');
+  const version = isIP(address);
+  if (version === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
 
 export const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
 

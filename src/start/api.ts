@@ -55,6 +55,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const settings = {
     auth,
     limits,
+    trustProxy: config.api.trustProxy,
     bodyLimitBytes: BODY_LIMIT_BYTES,
     temporalUi: temporalUiOf(config),
     links: config.links,

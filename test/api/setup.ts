@@ -60,6 +60,7 @@ export interface TestApiOptions {
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
   sendsMail?: boolean;
+  trustProxy?: ApiSettings['trustProxy'];
   /** Variables of the engine's pipelines and of domains. */
   environment?: Record<string, string>;
   logger?: Logger;
@@ -98,6 +99,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
         ...{ rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, maxStreams: 100, maxStreamsPerCaller: 20 },
         ...options.limits,
       },
+      trustProxy: options.trustProxy ?? null,
       bodyLimitBytes: 1_048_576,
       temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default' },
       sendsMail: options.sendsMail ?? false,

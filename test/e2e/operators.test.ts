@@ -36,7 +36,7 @@ interface Answer {
 }
 
 const SETTINGS = {
-  ...{ auth: { secret: SECRET }, bodyLimitBytes: 100_000, temporalUi: null, sendsMail: false },
+  ...{ auth: { secret: SECRET }, bodyLimitBytes: 100_000, temporalUi: null, sendsMail: false, trustProxy: null },
   links: { secret: SECRET, publicUrl: undefined },
 };
 

@@ -48,6 +48,30 @@ describe('a caller that asks too often', () => {
   });
 });
 
+describe('anonymous readers behind a proxy', () => {
+  async function ask(trustProxy: 1 | null, addresses: readonly string[]): Promise<number[]> {
+    const api = await openApi({ limits: { rateLimitPerMinute: 1 }, trustProxy });
+    const statuses = [];
+    for (const address of addresses) {
+      statuses.push((await api.call({ url: '/nowhere', headers: { 'x-forwarded-for': address } })).statusCode);
+    }
+    await api.close();
+    return statuses;
+  }
+
+  it('have a limit each where the proxy is trusted', async () => {
+    expect(await ask(1, ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toEqual([404, 404, 429]);
+  });
+
+  it('cannot escape the limit by an address that they made up, where the one proxy is trusted', async () => {
+    expect(await ask(1, ['192.0.2.1', '198.51.100.7, 192.0.2.1'])).toEqual([404, 429]);
+  });
+
+  it('share one limit where no proxy is trusted', async () => {
+    expect(await ask(null, ['192.0.2.1', '192.0.2.2'])).toEqual([404, 429]);
+  });
+});
+
 describe('a server that is late', () => {
   const limit = 200;
   let api: TestApi;
