@@ -10,7 +10,7 @@ import type { Sql } from '../../ports/sql.js';
 import type { Caller } from '../http/auth.js';
 import { hasRole } from '../http/permissions.js';
 import type { ApiDeps } from '../parts.js';
-import { tellEngine } from './tell-engine.js';
+import { startRun } from './tell-engine.js';
 
 /** A request that brings items. */
 export interface BringingRequest {
@@ -47,7 +47,7 @@ export async function acceptItems(
   // A caller who gets no answer to a request with many items has brought none of them, with a key or without.
   const isBare = brings === 'many' && key === undefined;
   const answer = isBare ? await inTransaction(pool, work) : await answerOnce(pool, keyed, work);
-  if (brings === 'one') for (const run of runs) await tellEngine(log, () => engine.start(run));
+  if (brings === 'one') for (const run of runs) await startRun({ pool, engine }, log, run);
   return answer;
 }
 

@@ -10,7 +10,7 @@ import { lookAtRun } from './ask-engine.js';
 import { diagnosisOf } from './item-answer.js';
 import { pipelineOf, type ReaderDeps } from './item-reader.js';
 import { noSuchItem } from '../http/permissions.js';
-import { tellEngine } from './tell-engine.js';
+import { startRun, tellEngine } from './tell-engine.js';
 
 /** Drives an item on where it stands, or anew from a state. */
 export async function retry(
@@ -60,6 +60,6 @@ async function diagnoseStopped(deps: ReaderDeps, view: ItemView): Promise<Diagno
 async function follow(deps: ReaderDeps, log: FastifyBaseLogger, { item }: ItemView, changed: Changed): Promise<void> {
   const { pipeline, itemId, epoch } = changed;
   const step = firstStepOf(pipelineOf(deps, pipeline), changed);
-  await tellEngine(log, () => deps.engine.start({ pipeline, itemId, epoch, step }));
+  await startRun(deps, log, { pipeline, itemId, epoch, step });
   await tellEngine(log, () => deps.engine.end({ pipeline, itemId, epoch: item.epoch }));
 }

@@ -1,4 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
+import type pg from 'pg';
+import type { RunInput } from '../../core/run.js';
+import { noteAccepted } from '../../db/spine/due.js';
 import type { Engine } from '../../ports/engine.js';
 import type { Metrics } from '../../telemetry/metrics.js';
 import { giveUpAfter } from './engine-health.js';
@@ -15,6 +18,19 @@ export async function tellEngine(log: FastifyBaseLogger, call: () => Promise<unk
   } catch (error) {
     log.warn({ err: error }, 'engine was not told, the dispatcher will');
   }
+}
+
+/** Starts the run of an item that was just committed, and notes on the row that the engine has it. Without the note the dispatcher
+ *  would start every item a second time that waits longer than a second for a worker. */
+export async function startRun(
+  { pool, engine }: { pool: pg.Pool; engine: Engine },
+  log: FastifyBaseLogger,
+  run: RunInput,
+): Promise<void> {
+  await tellEngine(log, async () => {
+    await engine.start(run);
+    await noteAccepted(pool, run);
+  });
 }
 
 /** The same engine, counting the starts that are asked of it. */

@@ -58,6 +58,15 @@ describe('submitting a canary', () => {
     expect(shown.json()).toMatchObject({ stageMs: [0, 0, 0], units: 0, decision: false });
   });
 
+  it('notes that the engine has the run, so that the dispatcher does not start it again after a second', async () => {
+    const { id } = await submit(api, ALICE);
+    const { rows } = await api.database.pool.query(
+      `SELECT accepted_at IS NOT NULL AS accepted, start_after > now() + interval '1 minute' AS "isLater" FROM items WHERE id = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ accepted: true, isLater: true }]);
+  });
+
   it.each(['away', 'silent'] as const)(
     'is accepted while the engine is %s: the row is there to be started',
     async (mood) => {
