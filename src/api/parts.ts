@@ -60,7 +60,7 @@ export interface ApiDeps {
   follows: readonly FollowPart[];
   hub: EventHub;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
-  dispatcher?: { lastTurnAt(): Date | null };
+  dispatcher?: { lastTurnAt(): Date | null; slowestDuty?(): string };
   /** The same of the watcher and dead workers. */
   watcher?: { lastTurnAt(): Date | null };
   /** Knows which sweeps are late; without one, health says unknown. */

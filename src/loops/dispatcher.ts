@@ -25,31 +25,36 @@ const RELEASED_PAGE = 200;
 /** A lost start is seen within this time. A turn costs one cheap index look-up. */
 const EVERY_MS = 500;
 
-/** `wake` it after an insert, so that the item's run starts without waiting for the next turn. */
-export type Dispatcher = Loop;
-
-/** Starts the runs of items that have none, wakes runs that have not seen their item's row, and releases items whose hold is gone.
- *  Each is a loop of its own, so that one that fails or hangs does not stop the others. Any number of copies may run. */
-export function startDispatcher(deps: DispatcherDeps): Dispatcher {
-  const loops = [
-    loop('dispatcher: starts', async () => (await startDue(deps)).taken),
-    loop('dispatcher: wakes', async () => (await wakeDue(deps)).taken),
-    loop('dispatcher: releases', async () => ((await releaseDue(deps)) > 0 ? PAGE : 0)),
-  ];
-  function loop(name: string, act: () => Promise<number>): Loop {
-    const turn = async (): Promise<number> => ((await act()) >= PAGE ? 0 : EVERY_MS);
-    return startLoop({ everyMs: EVERY_MS, name, logger: deps.logger, turn });
-  }
-  return {
-    wake: () => loops.forEach((each) => each.wake()),
-    lastTurnAt: () => earliest(loops.map((each) => each.lastTurnAt())),
-    stop: async () => void (await Promise.all(loops.map((each) => each.stop()))),
-  };
+/** `wake` it after an insert, so that the item's run starts without waiting for the next turn. `lastTurnAt` is that of the duty that
+ *  is furthest behind. */
+export interface Dispatcher extends Loop {
+  /** The duty that is furthest behind, for the sentence of the health check. */
+  slowestDuty(): string;
 }
 
-/** When the loop that is furthest behind made its last turn; null: it has made none. */
-function earliest(turns: readonly (Date | null)[]): Date | null {
-  return turns.reduce((first, each) => (first && each && each < first ? each : first && each && first));
+/** Starts the runs of items that have none, wakes runs that have not seen their item's row, and releases items whose hold is gone.
+ *  Each duty is a loop of its own, so that a duty that fails or hangs does not stop the others. Any number of copies may run. */
+export function startDispatcher(deps: DispatcherDeps): Dispatcher {
+  const duties = [
+    startDuty('starts', async () => (await startDue(deps)).taken),
+    startDuty('wakes', async () => (await wakeDue(deps)).taken),
+    startDuty('releases', async () => ((await releaseDue(deps)) > 0 ? PAGE : 0)),
+  ];
+  /** After a full page the next turn begins at once. */
+  function startDuty(name: string, act: () => Promise<number>): { name: string; loop: Loop } {
+    const turn = async (): Promise<number> => ((await act()) >= PAGE ? 0 : EVERY_MS);
+    return { name, loop: startLoop({ everyMs: EVERY_MS, name: `dispatcher, ${name}`, logger: deps.logger, turn }) };
+  }
+  function slowest(): { name: string; at: Date | null } {
+    const turns = duties.map(({ name, loop }) => ({ name, at: loop.lastTurnAt() }));
+    return turns.reduce((first, each) => ((each.at?.getTime() ?? 0) < (first.at?.getTime() ?? 0) ? each : first));
+  }
+  return {
+    wake: () => duties.forEach(({ loop }) => loop.wake()),
+    lastTurnAt: () => slowest().at,
+    slowestDuty: () => slowest().name,
+    stop: async () => void (await Promise.all(duties.map(({ loop }) => loop.stop()))),
+  };
 }
 
 export interface Counts {

@@ -8,6 +8,7 @@ import { createPool } from '../../src/db/postgres/client.js';
 import type { Engine } from '../../src/ports/engine.js';
 import { createTemporalClient } from '../../src/temporal/connection.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
+import { holdLock } from '../support/barrier.js';
 import { attemptsOf, effectsOf, itemOf } from '../support/facts.js';
 import { executionsOf } from '../support/history.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
@@ -190,6 +191,24 @@ describe('a run that has not seen its row', () => {
 });
 
 describe('a dispatcher', () => {
+  it('starts items while its releases hang, and says which duty is late', async () => {
+    const lock = await holdLock(stack, 'LOCK TABLE holds IN ACCESS EXCLUSIVE MODE');
+    const dispatcher = dispatching();
+    const run = await line.insert(passes);
+
+    await until('the run was asked for', async () => {
+      const { rows } = await stack.pool.query('SELECT 1 FROM items WHERE id = $1 AND accepted_at IS NOT NULL', [
+        run.itemId,
+      ]);
+      return rows.length > 0;
+    });
+    await until('the other duties have made a turn', () => dispatcher.slowestDuty() === 'releases');
+    expect(dispatcher.lastTurnAt()).toBeNull();
+
+    await lock.release();
+    await walkedOnce(run);
+  });
+
   it('goes on when the database is away, and stops when it is told to', async () => {
     const pool = createPool({ url: 'postgres://nobody@127.0.0.1:1/none', size: 1, name: 'away' });
     let warned = 0;

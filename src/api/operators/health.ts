@@ -65,7 +65,7 @@ export function addHealthRoutes(app: App, deps: Deps): void {
       const parts = {
         requests: requestsOf(app),
         temporal,
-        dispatcher: loopOf('dispatcher', 'looked for work', deps.dispatcher),
+        dispatcher: loopOf('dispatcher', dutyOf(deps.dispatcher), deps.dispatcher),
         watcher: loopOf('watcher', 'looked for dead workers', deps.watcher),
         workers: workers ?? UNKNOWN_WORKERS,
         breakers,
@@ -117,6 +117,11 @@ async function breakersOf({ prisma }: Deps): Promise<Part> {
   return sayAway(
     open.map((each) => `${each.pipeline} is held since ${each.openedAt.toISOString()}: ${each.reason}.`).join(' '),
   );
+}
+
+/** The duty of the dispatcher that is furthest behind: starts, wakes or releases. */
+function dutyOf(dispatcher: Deps['dispatcher']): string {
+  return `looked for ${dispatcher?.slowestDuty?.() ?? 'work'}`;
 }
 
 function loopOf(name: string, did: string, loop: { lastTurnAt(): Date | null } | undefined): Part {

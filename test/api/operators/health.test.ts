@@ -58,8 +58,9 @@ describe('health', () => {
   });
 
   it.each(['away', 'silent'] as const)('is degraded, not down, while Temporal is %s', async (mood) => {
-    const response = await ready({}, ({ engine }) => {
-      engine.mood = mood;
+    const response = await ready({}, async (opened) => {
+      await register(1)(opened);
+      opened.engine.mood = mood;
     });
     expect(response.statusCode).toBe(200);
     expect(response.json()).toMatchObject({
@@ -109,8 +110,17 @@ describe('health', () => {
   });
 
   it.each(['dispatcher', 'watcher'])('is degraded when the %s has stopped', async (loop) => {
-    const response = await ready({ [loop]: { lastTurnAt: () => new Date(Date.now() - 31_000) } });
+    const response = await ready({ [loop]: { lastTurnAt: () => new Date(Date.now() - 31_000) } }, register(1));
     expect(response.json()).toMatchObject({ status: 'degraded', parts: { [loop]: { status: 'away' } } });
+  });
+
+  it('names the duty of the dispatcher that is late', async () => {
+    const dispatcher = { lastTurnAt: () => new Date(Date.now() - 31_000), slowestDuty: () => 'releases' };
+    const response = await ready({ dispatcher }, register(1));
+    expect(response.json()).toMatchObject({
+      status: 'degraded',
+      parts: { dispatcher: { detail: 'The dispatcher has not looked for releases for 31 s.' } },
+    });
   });
 
   it('is down only without Postgres, and even then says how the other parts are; the process lives', async () => {
