@@ -12,7 +12,8 @@ import {
   type PageRecord,
   type PageResult,
 } from '../core/jobs.js';
-import { isRetryable } from '../core/errors.js';
+import { isAppError, isRetryable } from '../core/errors.js';
+import { isTransient } from '../db/postgres/database-fault.js';
 import { beginJob, endJob, noteProgress } from '../db/recovery/job-executions.js';
 import type { JobPage, PageAnswer } from '../ports/job.js';
 import { watchPage } from './watch-page.js';
@@ -28,6 +29,9 @@ export interface JobRunnerDeps {
 
 /** A page should answer after this much work: its progress is shown then, and little is lost with a worker that dies over it. */
 const PAGE_MS = 60_000;
+
+/** A page that failed five times, or took five workers with it, is given up. */
+const MAX_FAULTS = 5;
 
 /** In a rolling upgrade the next try may meet a newer worker, which knows the job. */
 const UNKNOWN_JOB_RETRY_MS = 2_000;
@@ -49,9 +53,7 @@ async function runPage(deps: JobRunnerDeps, input: PageInput): Promise<PageResul
   const { cursor, atMost } = input;
   const deadline = new Date(begunAt + Math.min(deps.pageMs ?? PAGE_MS, leftMsOf(input)));
   const told = { input: input.input, cursor, atMost, deadline, startedAt: new Date(input.startedAt) };
-  const answer = await watchPage((watch) => page({ ...told, ...watch })).catch((error: unknown) => {
-    throw isRetryable(error) ? error : finalFailureOf(error);
-  });
+  const answer = await tryPage(deps, (watch) => page({ ...told, ...watch }));
   const record = addPage(input.record, recordOf(answer, Date.now() - begunAt));
   await showProgress(deps, input, record);
   const isLast = 'last' in answer;
@@ -64,11 +66,35 @@ async function runPage(deps: JobRunnerDeps, input: PageInput): Promise<PageResul
   };
 }
 
-/** The time left for this try, by Temporal's clock alone. Earlier tries of the page that failed took some of the
- *  time. */
-function leftMsOf({ leftMs }: PageInput): number {
-  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = Context.current().info;
-  return Math.max(0, leftMs - (currentAttemptScheduledTimestampMs - scheduledTimestampMs));
+/** Temporal's attempts also count tries that an outage, a shutdown or an older worker ended. So the beats carry the number of tries
+ *  that the page failed. A try counts from its first beat on, because a worker that dies with its page can't count it later. */
+async function tryPage({ logger }: JobRunnerDeps, turn: Parameters<typeof watchPage>[0]): Promise<PageAnswer> {
+  const context = Context.current();
+  const before = Number(context.info.heartbeatDetails ?? 0);
+  if (before >= MAX_FAULTS) throw finalFailureOf(new Error('the page ended with its worker, try after try'));
+  const faults = before + 1;
+  try {
+    return await watchPage(turn, { logger, details: faults });
+  } catch (error) {
+    if (context.cancellationSignal.aborted || isOutage(error)) {
+      context.heartbeat(before);
+      throw error;
+    }
+    throw isRetryable(error) && faults < MAX_FAULTS ? error : finalFailureOf(error);
+  }
+}
+
+/** Whether the page failed by no fault of its own: the database or another server is away, busy or overloaded. */
+function isOutage(error: unknown): boolean {
+  if (isAppError(error)) return error.kind !== 'bug' && isRetryable(error);
+  return isTransient(error);
+}
+
+/** The time that is left of the run's. Temporal's clock is known by the time at which it scheduled this try; the wait in the queue
+ *  after that is known by the clock of this process alone. */
+function leftMsOf({ deadline }: PageInput): number {
+  const { currentAttemptScheduledTimestampMs: scheduledAt } = Context.current().info;
+  return Math.max(0, deadline - Math.max(scheduledAt, Date.now()));
 }
 
 function recordOf(answer: PageAnswer, tookMs: number): PageRecord {

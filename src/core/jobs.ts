@@ -17,26 +17,31 @@ export type JobCounts = { [name: string]: number | { [name: string]: number } };
  *  it. Sweeps have another queue, so that no job delays recovery. */
 export const JOBS_QUEUE = 'jobs';
 
+/** The engine's own job. */
+export const RETENTION_JOB = 'retention';
+
 /** The task queue of a job's pages. The prefix keeps the queue apart from the queues of pipelines. */
 export function jobQueueOf({ queue }: { queue?: string | undefined }): string {
   return queue === undefined ? JOBS_QUEUE : `${JOBS_QUEUE}-${queue}`;
 }
 
-export interface JobBegin {
+export type JobBegin = JobTimeout & {
   /** The job's name, which is also its schedule's id. */
   job: string;
   /** Names this run of the job: begun twice, it is one execution. Continuing as new changes a run's id, so this is the id of the
    *  first run. */
   runId: string;
-  /** Past it, an execution that is still running has died. */
-  timeoutMs: number;
   /** The window of a windowed job. */
   windowKey?: string;
   /** Starts under one key join each other; '' is the key of a schedule's runs. */
   key?: string;
   /** A stored cursor is taken up only by a run with the input that it was stored with. */
   input?: JobInput;
-}
+};
+
+/** An execution that is still running after this time has died. `timeoutAt` is by Temporal's clock, and a begin that is tried again
+ *  does not move it. Sweeps give a time from now on, which is all that version 0.1.0 knows. */
+export type JobTimeout = { timeoutAt: string } | { timeoutMs: number };
 
 /** `begun` false: the window was done before, or is being done. `cursor`: where a run of this job and key, whose time was up,
  *  stopped. */
@@ -86,9 +91,9 @@ export interface PageInput {
   cursor: JobCursor;
   /** When the run began, by the database's clock. */
   startedAt: string;
-  /** The work time that the run has left. */
-  leftMs: number;
-  /** How many things the page may do; null: as many as it likes. */
+  /** When the run's time for work is up: in milliseconds since 1970, by Temporal's clock. */
+  deadline: number;
+  /** How many units of work the page may do; null: no limit. */
   atMost: number | null;
   /** Of the pages before this one. */
   record: JobRecord;
@@ -128,8 +133,9 @@ export type RunJobInput = {
 export interface CarriedJob {
   execution: string;
   startedAt: string;
-  /** In milliseconds since 1970, by Temporal's clock. */
+  /** When the time for work is up, and when a page without an answer is given up: in milliseconds since 1970, by Temporal's clock. */
   deadline: number;
+  pagesEndAt: number;
   cursor: JobCursor;
   record: JobRecord;
 }

@@ -56,10 +56,10 @@ const DAY_MS = msOf('1d');
 /** Below the interval, so that a run that hangs is over when the next one is due and is not skipped in its favour. */
 const TIMEOUT_SHARE = 0.9;
 
-/** No job takes longer than this. A daily job that does goes on in the next run. */
+/** The longest time of one run. A daily job that needs more continues in its next run. */
 const MAX_RUN_TIMEOUT_MS = msOf('1h');
 
-/** Temporal's own least; a run that is later than that is not worth catching up with, the next one does its work. */
+/** Temporal's minimum. A run that is later is skipped, because the next run does its work. */
 const CATCH_UP_MS = 10_000;
 
 /** A daily run is worth catching up with for as long as a restart of Temporal may take. */

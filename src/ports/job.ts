@@ -42,14 +42,15 @@ export interface PageContext {
   input: JobInput;
   /** The place where the page before this one stopped, or a run whose time was up. Null: at the beginning. */
   cursor: JobCursor;
-  /** How many things the page may do; null: as many as it likes. */
+  /** How many units of work the page may do; null: no limit. */
   atMost: number | null;
   /** The page should answer soon after this time, with the cursor that it has reached. A page does at least one batch,
    *  however late it is. */
   deadline: Date;
   /** When the run began, by the database's clock. */
   startedAt: Date;
-  /** Aborted when a person aborts the run, the worker shuts down, or the page was silent for too long. */
+  /** Aborted when a person aborts the run, the worker shuts down, or the page was silent for too long. An aborted page stops soon: half a
+   *  minute after an abort the run no longer waits for it. */
   signal: AbortSignal;
   /** Says that the page itself moves on, as after each batch: a page that is silent for minutes hangs, and is aborted. */
   beat(): void;

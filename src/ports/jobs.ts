@@ -2,10 +2,10 @@ import type { JobInput, JobResult } from '../core/jobs.js';
 
 export interface JobStart {
   job: string;
-  /** A second start with the same key joins the run that goes on, whatever its input. */
+  /** A second start with the same key joins the run that goes on, whatever its input. Not empty. */
   key: string;
   input: JobInput;
-  /** The pace: things a second at most. */
+  /** The pace: things a second at most, above 0. */
   perSecond?: number;
   /** How long the whole run may take; an hour if it is not said. */
   timeoutMs?: number;
@@ -26,7 +26,7 @@ export type JobEnding =
   | { status: 'aborted' };
 
 /** Starts jobs by hand. Calls fail with AppError `engine_unavailable` while the engine is away, and with `not_found` when there is no
- *  such job or run. */
+ *  such job or run. A start without a key, or with a pace that is none, fails with `invalid_input`. */
 export interface Jobs {
   start(start: JobStart): Promise<JobRun & { joined: boolean }>;
   /** Null: the run goes on after this time. */

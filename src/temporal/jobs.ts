@@ -29,11 +29,24 @@ export function createTemporalJobs(client: Client, jobs: readonly StartableJob[]
       const job = jobs.find(({ name }) => name === start.job);
       const known = jobs.map(({ name }) => name).join(', ');
       if (!job) throw new AppError('not_found', `there is no job ${start.job}; there are ${known}`);
+      assertSound(start);
       return callUnlessAway(client, CALL_LIMIT_MS, () => startOrJoin(client, job, start));
     },
     wait: (run, waitMs) => wait(client, run, waitMs),
     abort: (run) => callUnlessAway(client, CALL_LIMIT_MS, () => unlessEnded(() => handleOf(client, run).cancel())),
   };
+}
+
+/** The empty key belongs to the runs of schedules, and their cursor. A pace of nothing would never turn a second page. */
+function assertSound({ key, perSecond }: JobStart): void {
+  if (key === '')
+    throw new AppError('invalid_input', 'a job that is started by hand needs a key, such as the id of its target');
+  if (perSecond !== undefined && !(Number.isFinite(perSecond) && perSecond > 0)) {
+    throw new AppError(
+      'invalid_input',
+      `a pace of ${perSecond} a second is none: give a number above 0, or leave it out`,
+    );
+  }
 }
 
 /** A run that has ended leaves the id to the next start. */

@@ -1,4 +1,4 @@
-import { CancellationScope, proxyActivities, rootCause, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, proxyActivities, rootCause, workflowInfo } from '@temporalio/workflow';
 import type { JobActivities, JobFacts } from '../core/jobs.js';
 
 /** The facts that a run collects. They are stored however the run ends. */
@@ -48,8 +48,10 @@ export async function recordExecution(
   try {
     await work({ record, startedAt, isTimeUp: () => spentMs() > runTimeoutMs * WORK_SHARE });
   } catch (error) {
-    const errors = [...record.errors, rootMessageOf(error)];
-    await CancellationScope.nonCancellable(() => endJob({ id, status: 'failed', ...record, idle: false, errors }));
+    const isAborted = isCancellation(error);
+    const status = isAborted ? 'aborted' : 'failed';
+    const errors = isAborted ? record.errors : [...record.errors, rootMessageOf(error)];
+    await CancellationScope.nonCancellable(() => endJob({ id, status, ...record, idle: false, errors }));
     throw error;
   }
   await endJob({ id, status: 'completed', ...record });

@@ -3,6 +3,13 @@ import type { JobPage, PageContext } from '../../src/ports/job.js';
 
 const { signal } = new AbortController();
 
+/** A page that hangs until it is aborted. */
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('aborted')));
+  });
+}
+
 /** Turns the pages of a job to the last, as run-job does, without Temporal. */
 export async function turnPages(
   page: JobPage,

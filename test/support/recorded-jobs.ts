@@ -1,5 +1,6 @@
 import type { JobPage } from '../../src/ports/job.js';
 import { gate } from './barrier.js';
+import { rejectOnAbort } from './job-pages.js';
 import { type Maintenance, pageOf } from './maintenance.js';
 
 /** One run for every way through the scheduled workflows; kept and replayed as those of items are. */
@@ -102,7 +103,7 @@ async function runJobPaced({ workJobs, play }: Maintenance): Promise<string> {
 }
 
 async function runJobFailed({ workJobs, play }: Maintenance): Promise<string> {
-  const worker = await workJobs({ recorded: () => Promise.reject(new Error('the database is away')) });
+  const worker = await workJobs({ recorded: () => Promise.reject(new Error('the table is gone')) });
   const id = await play('run-job', JOB);
   await worker.stop();
   return id;
@@ -111,9 +112,9 @@ async function runJobFailed({ workJobs, play }: Maintenance): Promise<string> {
 async function runJobAborted({ workJobs, play, client }: Maintenance): Promise<string> {
   const begun = gate();
   const worker = await workJobs({
-    recorded: () => {
+    recorded: ({ signal }) => {
       begun.open();
-      return new Promise(() => undefined);
+      return rejectOnAbort(signal);
     },
   });
   const id = await play('run-job', JOB, {

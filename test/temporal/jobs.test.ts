@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobPage } from '../../src/ports/job.js';
 import { createTemporalJobs } from '../../src/temporal/jobs.js';
 import { gate } from '../support/barrier.js';
+import { rejectOnAbort } from '../support/job-pages.js';
 import { type Maintenance, openMaintenance } from '../support/maintenance.js';
 
 let maintenance: Maintenance;
@@ -88,9 +89,9 @@ describe('a job that is started by hand', () => {
   it('is aborted, which whoever waits is told', async () => {
     const begun = gate();
     const worker = await maintenance.workJobs({
-      copy: () => {
+      copy: ({ signal }) => {
         begun.open();
-        return new Promise(() => undefined);
+        return rejectOnAbort(signal);
       },
     });
     const run = await jobs().start({ job: 'copy', key: 'aborted', input: {} });
@@ -121,5 +122,15 @@ describe('a job that is started by hand', () => {
 
   it('that nobody knows is refused', async () => {
     await expect(jobs().start({ job: 'nothing', key: 'k', input: {} })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it.each([
+    ['the empty key, which is that of schedules', { key: '' }],
+    ['a pace of nothing', { perSecond: 0 }],
+    ['a pace below nothing', { perSecond: -1 }],
+    ['a pace without end', { perSecond: Number.POSITIVE_INFINITY }],
+  ])('under %s is refused', async (_, wrong) => {
+    const start = { job: 'copy', key: 'k', input: {}, ...wrong };
+    await expect(jobs().start(start)).rejects.toMatchObject({ code: 'invalid_input', kind: 'invalid' });
   });
 });

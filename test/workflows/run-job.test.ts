@@ -4,8 +4,9 @@ import { createRetentionPage, type Retained } from '../../src/activities/mainten
 import type { JobInput, RunJobInput } from '../../src/core/jobs.js';
 import { ENGINE_KEEPS } from '../../src/db/recovery/retention.js';
 import type { JobPage, PageContext } from '../../src/ports/job.js';
-import { gate } from '../support/barrier.js';
+import { gate, holdLock } from '../support/barrier.js';
 import { executionsOf, historyOf } from '../support/history.js';
+import { rejectOnAbort } from '../support/job-pages.js';
 import { KEPT, type Maintenance, openMaintenance, type PlayOptions } from '../support/maintenance.js';
 import { until } from '../support/until.js';
 
@@ -29,6 +30,8 @@ function countTo(pages: number, seen: PageContext[] = []): JobPage {
     return { counts: { things: 1 }, ...(at >= pages ? { last: true } : { next: at }) };
   };
 }
+
+const DOWN = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
 /** A job that never ends by itself. */
 function goOn(seen: PageContext[] = []): JobPage {
@@ -147,6 +150,98 @@ describe('a run of a job', () => {
     ]);
   });
 
+  it('is aborted though its page answers at that moment and the run would continue as new', async () => {
+    const [begun, cancelled] = [gate(), gate()];
+    const seen: PageContext[] = [];
+    const worker = await maintenance.workJobs({
+      answering: async (page) => {
+        begun.open();
+        await cancelled.opened;
+        return countTo(2, seen)(page);
+      },
+    });
+    const id = await play(
+      'answering',
+      { eventsPerRun: 5 },
+      {
+        async onStart(workflowId) {
+          await begun.opened;
+          await maintenance.client.workflow.getHandle(workflowId).cancel();
+          cancelled.open();
+        },
+      },
+    );
+    await worker.stop();
+    expect(seen).toHaveLength(1);
+    expect(await maintenance.jobs('answering')).toMatchObject([{ status: 'aborted', result: { things: 1, pages: 1 } }]);
+    expect((await maintenance.client.workflow.getHandle(id).describe()).status.name).toBe('CANCELLED');
+  });
+
+  it('that is aborted while its row is written says so in the row', async () => {
+    const holder = await holdLock(maintenance, 'LOCK TABLE job_executions IN ACCESS EXCLUSIVE MODE');
+    const worker = await maintenance.workJobs({ early: goOn() });
+    await play(
+      'early',
+      {},
+      {
+        async onStart(workflowId) {
+          await until('the row waits for the lock', async () => {
+            const { rowCount } = await maintenance.pool.query(
+              `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+            );
+            return rowCount === 1;
+          });
+          await maintenance.client.workflow.getHandle(workflowId).cancel();
+          await until('the run knows', async () => {
+            const { types } = await historyOf(maintenance.client, { workflowId });
+            const asked = types.indexOf('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
+            return asked >= 0 && types.indexOf('WORKFLOW_TASK_COMPLETED', asked) >= 0;
+          });
+          await holder.release();
+        },
+      },
+    );
+    await worker.stop();
+    expect(await maintenance.jobs('early')).toMatchObject([{ status: 'aborted', result: { pages: 0 } }]);
+  });
+
+  it('outlasts more tries in an outage than a page may fail by itself', async () => {
+    const outcomes = [DOWN, new Error('odd'), DOWN, DOWN, new Error('odd'), null];
+    let tries = 0;
+    const worker = await maintenance.workJobs({
+      outlasting: async () => {
+        const outcome = outcomes[tries];
+        tries += 1;
+        if (outcome) throw outcome;
+        return { counts: { things: 1 }, last: true };
+      },
+    });
+    await play('outlasting');
+    await worker.stop();
+    expect(tries).toBe(outcomes.length);
+    expect(await maintenance.jobs('outlasting')).toMatchObject([{ status: 'completed', errors: [] }]);
+  });
+
+  it('that an outage outlasts has failed before its time is up, and the next goes on where it stopped', async () => {
+    const seen: PageContext[] = [];
+    let isDown = true;
+    const worker = await maintenance.workJobs({
+      down: async (page) => {
+        if (page.cursor === null) return { counts: { things: 1 }, next: 1 };
+        if (isDown) throw DOWN;
+        return countTo(2, seen)(page);
+      },
+    });
+    await play('down', {}, { runTimeoutMs: 5_000 });
+    expect(await maintenance.jobs('down')).toMatchObject([
+      { status: 'failed', errors: [DOWN.message], result: { things: 1, pages: 1 } },
+    ]);
+    isDown = false;
+    await play('down');
+    await worker.stop();
+    expect(seen[0]?.cursor).toBe(1);
+  });
+
   it('has failed when a page fails again and again, says why, and the next begins at the beginning', async () => {
     let tries = 0;
     const seen: PageContext[] = [];
@@ -175,7 +270,7 @@ describe('a run of a job', () => {
       hanging: ({ signal }) => {
         begun.open();
         signal.addEventListener('abort', told.open);
-        return new Promise(() => undefined);
+        return rejectOnAbort(signal);
       },
     });
     const id = await play(
@@ -248,9 +343,9 @@ describe('a run of a job', () => {
     expect(await maintenance.jobs('moved')).toMatchObject([{ status: 'completed' }]);
   });
 
-  it('says that nobody knows its job', async () => {
+  it('waits for a worker that knows its job, and says in the end that nobody does', async () => {
     const worker = await maintenance.workJobs({});
-    await play('unheard-of');
+    await play('unheard-of', {}, { runTimeoutMs: 4_000 });
     await worker.stop();
     expect(await maintenance.jobs('unheard-of')).toMatchObject([
       { status: 'failed', errors: [`no job 'unheard-of' in this version`] },

@@ -137,7 +137,7 @@ describe('a sweep', () => {
       },
     );
     await worker.stop();
-    expect(await maintenance.jobs('sweep-cancelled')).toMatchObject([{ status: 'failed' }]);
+    expect(await maintenance.jobs('sweep-cancelled')).toMatchObject([{ status: 'aborted', errors: [] }]);
   });
 
   it('goes on in another process when the one that did a page has stopped', async () => {

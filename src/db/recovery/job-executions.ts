@@ -7,6 +7,7 @@ import {
   type JobInput,
   type JobRecord,
   type JobStatus,
+  type JobTimeout,
   resultOf,
 } from '../../core/jobs.js';
 import type { Sql } from '../../ports/sql.js';
@@ -16,8 +17,15 @@ import { storableJson } from '../postgres/parameters.js';
 /** The error of an execution whose worker died during it. */
 const DIED = 'it was still running past its timeout: its run died';
 
-/** Writes the row before any work is done. An earlier execution that is past its timeout has died: it is neither "never
- *  ran" nor "already ran". It is marked failed here, and its window is free again. */
+/** A run past its timeout has ended. To other jobs it has ended a little later, in case the clocks of Temporal and of the database
+ *  differ. */
+const MARGIN_MS = 60_000;
+
+/** Dead executions that one begin marks. The next begin goes on. */
+const MAX_DEAD = 100;
+
+/** Writes the row before any work is done. Marks an execution past its timeout as failed, which frees its window. The execution may be
+ *  of another job, which was started by hand or is switched off, so that no run of it follows. */
 export async function beginJob(pool: pg.Pool, begin: JobBegin): Promise<JobBegun> {
   return inTransaction(pool, async (transaction) => {
     await failDead(transaction, begin.job);
@@ -37,11 +45,15 @@ interface Begun {
 async function insertJob(transaction: Sql, begin: JobBegin): Promise<Begun | undefined> {
   const { rows } = await transaction.query<Begun>(
     `INSERT INTO job_executions (job, run_id, window_key, timeout_at, join_key)
-     VALUES ($1, $2, $3, now() + $4 * interval '1 millisecond', $5) ON CONFLICT DO NOTHING
+     VALUES ($1, $2, $3, coalesce($4::timestamptz, now() + $5 * interval '1 millisecond'), $6) ON CONFLICT DO NOTHING
      RETURNING id::text, started_at AS "startedAt"`,
-    [begin.job, begin.runId, begin.windowKey ?? null, begin.timeoutMs, begin.key ?? ''],
+    [begin.job, begin.runId, begin.windowKey ?? null, ...timeoutOf(begin), begin.key ?? ''],
   );
   return rows[0];
+}
+
+function timeoutOf(timeout: JobTimeout): [string | null, number | null] {
+  return 'timeoutAt' in timeout ? [timeout.timeoutAt, null] : [null, timeout.timeoutMs];
 }
 
 /** A begin whose answer was lost comes again under the same run id. */
@@ -62,11 +74,15 @@ async function findCursor(transaction: Sql, { job, key = '', input }: JobBegin):
   return rows[0]?.cursor;
 }
 
+/** Begins at the same time divide the dead rows between them, so that neither waits for the other. */
 async function failDead(transaction: Sql, job: string): Promise<void> {
   await transaction.query(
-    `UPDATE job_executions SET status = 'failed', ended_at = timeout_at, errors = errors || to_jsonb($2::text)
-     WHERE job = $1 AND status = 'running' AND timeout_at < now()`,
-    [job, DIED],
+    `UPDATE job_executions SET status = 'failed', ended_at = timeout_at, errors = errors || to_jsonb($1::text)
+     WHERE id = ANY (ARRAY(
+       SELECT id FROM job_executions WHERE status = 'running'
+         AND timeout_at < now() - CASE WHEN job = $2 THEN 0 ELSE $3::int END * interval '1 millisecond'
+       ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED))`,
+    [DIED, job, MARGIN_MS, MAX_DEAD],
   );
 }
 
@@ -123,9 +139,7 @@ async function dropCursor(transaction: Sql, id: string): Promise<void> {
   );
 }
 
-/** Runs in a row that found nothing share one row, which shows the last. A run that was started by hand, under a key, keeps its row:
- *  somebody may look for it. Of two that end at once, the second waits for the
- *  first one's update and counts on. */
+/** Idle runs in a row share one row. A run started by hand keeps its own row. Two runs that end together are both counted. */
 async function joinIdle(transaction: Sql, end: JobEnd): Promise<boolean> {
   const { rowCount } = await transaction.query(
     `WITH before AS (

@@ -41,6 +41,11 @@ async function end(id: string, more: Partial<JobEnd> = {}): Promise<void> {
   await endJob(spine.limited, { id, status: 'completed', idle: false, result, phases: {}, errors: [], ...more });
 }
 
+const DEAD = { timeoutMs: -1 };
+
+/** Longer ago than the clocks of Temporal and of the database may differ. */
+const LONG_DEAD = { timeoutMs: -120_000 };
+
 describe('a job execution', () => {
   it('is a row before anything is done, and is completed with what came of it', async () => {
     const id = await begun('plain');
@@ -67,7 +72,7 @@ describe('a job execution', () => {
   });
 
   it('past its timeout is marked failed by the next, and a late end does not undo that', async () => {
-    const dead = await begun('died', { timeoutMs: -1 });
+    const dead = await begun('died', DEAD);
     expect(await listLatestJobs(spine.pool, ['died'])).toMatchObject([{ status: 'failed' }]);
     const next = await begun('died');
 
@@ -79,10 +84,28 @@ describe('a job execution', () => {
     ]);
   });
 
-  it('within its timeout is left alone by one beside it', async () => {
+  it('past its timeout is marked failed by a run of any other job, because its own job may never run again', async () => {
+    await begun('by-hand', { ...LONG_DEAD, key: 'k' });
+    await begun('any-other');
+    expect(await rowsOf('by-hand')).toMatchObject([{ status: 'failed', ended: true }]);
+  });
+
+  it('within its timeout is left alone by one beside it, and hardly past it by one of another job', async () => {
     await begun('beside');
     await begun('beside');
+    await begun('hardly', DEAD);
+    await begun('any-other');
     expect((await rowsOf('beside')).map(({ status }) => status)).toEqual(['running', 'running']);
+    expect((await rowsOf('hardly')).map(({ status }) => status)).toEqual(['running']);
+  });
+
+  it('begun late has the timeout of its run, and not a later one', async () => {
+    const timeoutAt = '2099-01-01T00:00:00.000Z';
+    const answer = await beginJob(spine.limited, { job: 'late', runId: randomUUID(), timeoutAt });
+    const { rows } = await spine.pool.query<{ at: Date }>(
+      `SELECT timeout_at AS at FROM job_executions WHERE job = 'late'`,
+    );
+    expect([answer.begun, rows[0]?.at.toISOString()]).toEqual([true, timeoutAt]);
   });
 });
 
@@ -144,7 +167,7 @@ describe('the window of a windowed job', () => {
 
   it('is free again when its job failed or its run died', async () => {
     await end(await begun('retried', { windowKey }), { status: 'failed' });
-    await begun('retried', { windowKey, timeoutMs: -1 });
+    await begun('retried', { windowKey, ...DEAD });
     expect(await begin('retried', { windowKey })).toMatchObject({ begun: true });
   });
 });
