@@ -40,7 +40,7 @@ async function reconcile(client: Client, row: Row): Promise<void> {
   const schedule = client.schedule.getHandle(row.id);
   const there = (await callUnlessMissing(() => schedule.describe())) ?? (row.isOn ? await create(client, row) : null);
   if (!there || isNewer(versionIn(there), row.version)) return;
-  if (differs(there, row)) await update(client, row);
+  if (differs(there, row) && !(await update(client, row))) return;
   await switchOnOrOff(schedule, there, row.isOn);
 }
 
@@ -52,19 +52,28 @@ function versionIn({ action }: ScheduleDescription): unknown {
   return action.memo?.['version'];
 }
 
-/** Writes the whole schedule, and only if nobody has changed it since it was read, which the SDK by itself does not ask for: a
- *  pause of that moment would be undone. What comes too late is dropped by Temporal without a word, and made again by the
- *  next turn. */
-async function update({ schedule: client }: Client, row: Row): Promise<void> {
+class WrittenByNewer extends Error {}
+
+/** Sends the conflict token, because the SDK does not, and a pause made meanwhile would be undone. Temporal ignores an outdated
+ *  update; the next turn repeats it. False: a newer version has written the schedule since it was first read. */
+async function update({ schedule: client }: Client, row: Row): Promise<boolean> {
   let conflictToken: Uint8Array | null = null;
   const service = client.workflowService;
   const updateSchedule = { value: (request: object) => service.updateSchedule({ ...request, conflictToken }) };
   const workflowService = { value: Object.create(service, { updateSchedule }) as unknown };
   const careful = Object.create(client, { workflowService }) as typeof client;
-  await careful.getHandle(row.id).update((before) => {
-    conflictToken = before.raw.conflictToken ?? null;
-    return { ...before, ...optionsOf(row) };
-  });
+  try {
+    await careful.getHandle(row.id).update((before) => {
+      // Only by throwing does the SDK let go of an update that has begun.
+      if (isNewer(versionIn(before), row.version)) throw new WrittenByNewer();
+      conflictToken = before.raw.conflictToken ?? null;
+      return { ...before, ...optionsOf(row) };
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof WrittenByNewer) return false;
+    throw error;
+  }
 }
 
 /** Null: it is as it should be. */

@@ -155,6 +155,32 @@ describe('a rolling upgrade', () => {
     });
   });
 
+  it('lets no older version overwrite the schedule that a newer one writes at that moment', async () => {
+    await reconcile(maintenance.client, [rowOf('outrun')], '1.0.0');
+    const connection = await Connection.connect({ address: inject('temporalAddress') });
+    onTestFinished(() => connection.close());
+    const { workflowService } = connection;
+    const read = workflowService.describeSchedule.bind(workflowService);
+    let reads = 0;
+    // A version reads a schedule to see whether it differs, and again to write it.
+    const describeSchedule = async (request: object) => {
+      reads += 1;
+      if (reads === 2) await reconcile(maintenance.client, [rowOf('outrun', { when: { every: '30m' } })], '3.0.0');
+      return read(request);
+    };
+    Object.assign(workflowService, { describeSchedule });
+    const client = new Client({ connection, namespace: maintenance.namespace });
+
+    await reconcile(client, [rowOf('outrun', { when: { every: '3h' }, isOn: false })], '2.0.0');
+
+    expect(reads).toBe(2);
+    expect(await maintenance.client.schedule.getHandle('outrun').describe()).toMatchObject({
+      action: { memo: { version: '3.0.0' } },
+      spec: { intervals: [{ every: 1_800_000 }] },
+      state: { paused: false },
+    });
+  });
+
   it('writes the schedule again after a version before this rule has overwritten it', async () => {
     await maintenance.client.schedule.getHandle('rolled').update(({ action, ...before }) => {
       const { memo: _, ...without } = action;
@@ -240,7 +266,8 @@ describe('a schedule', () => {
 
     await schedules().abort(row.id);
 
-    await until('the run has ended', async () => (await maintenance.jobs(row.id))[0]?.status === 'failed');
+    await until('the run has ended', async () => (await maintenance.jobs(row.id))[0]?.status === 'aborted');
+    expect((await maintenance.jobs(row.id))[0]?.errors).toEqual([]);
     await worker.stop();
   });
 
