@@ -1,4 +1,6 @@
 import { performance } from 'node:perf_hooks';
+import { z } from 'zod';
+import type { JobCursor } from '../../core/jobs.js';
 import { databaseFaultOf } from '../../db/postgres/database-fault.js';
 import { removeBatch } from '../../db/recovery/retention.js';
 import type { JobPage, PageContext, RetentionPart } from '../../ports/job.js';
@@ -20,21 +22,41 @@ interface Counted {
   errors: string[];
 }
 
-/** Removes old rows part by part, batch after batch: a page is long, so that the history does not grow with the rows. The cursor is
- *  the part that the page has come to. A part that fails does not keep the others. */
+/** When the run began, the part that it began with, and the part that it has come to. */
+const Place = z.object({ run: z.string(), first: z.string(), at: z.string() });
+
+/** Removes old rows part by part, batch after batch: a page is long, so that the history does not grow with the rows. A part that fails
+ *  does not keep the others. */
 export function createRetentionPage(sql: Sql, retained: readonly Retained[], rows = BATCH_ROWS): JobPage {
   return async (page) => {
     const counted: Counted = { counts: {}, phases: {}, errors: [] };
-    // A part that a new version no longer has: all are looked through once more.
-    const begin = Math.max(
-      0,
-      retained.findIndex(({ part }) => part.name === page.cursor),
-    );
-    for (const each of retained.slice(begin)) {
-      if (!(await removePart(sql, each, { page, counted, rows }))) return { ...counted, next: each.part.name };
+    const run = page.startedAt.toISOString();
+    const { round, left } = partsLeft(retained, page.cursor, run);
+    const first = round[0]?.part.name ?? '';
+    for (const each of left) {
+      const isDone = await removePart(sql, each, { page, counted, rows });
+      if (!isDone) return { ...counted, next: { run, first, at: each.part.name } };
     }
     return { ...counted, last: true };
   };
+}
+
+/** A run goes once round all parts. It begins with the part after the one at which the run before stopped, so that a part which takes
+ *  the time of every run leaves the others their turn. A part that this version does not have counts as the one before the first. */
+function partsLeft(retained: readonly Retained[], cursor: JobCursor, run: string): PartsLeft {
+  const place = Place.safeParse(cursor).data;
+  const isOfRun = place?.run === run;
+  const indexOf = (name: string | undefined) => retained.findIndex(({ part }) => part.name === name);
+  const begin = isOfRun ? Math.max(0, indexOf(place.first)) : (indexOf(place?.at) + 1) % retained.length;
+  const round = [...retained.slice(begin), ...retained.slice(0, begin)];
+  const at = isOfRun ? round.findIndex(({ part }) => part.name === place.at) : 0;
+  return { round, left: round.slice(Math.max(0, at)) };
+}
+
+interface PartsLeft {
+  /** In the order of this run. */
+  round: readonly Retained[];
+  left: readonly Retained[];
 }
 
 interface Turn {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRetentionPage, type Retained } from '../../../src/activities/maintenance/retention.js';
 import type { JobCursor } from '../../../src/core/jobs.js';
-import type { PageContext } from '../../../src/ports/job.js';
+import type { PageAnswer, PageContext } from '../../../src/ports/job.js';
 import { openSpine, type Spine } from '../../support/spine.js';
 
 const PARTS: Retained[] = [
@@ -42,6 +42,11 @@ function pageOf(context: Partial<PageContext> = {}): PageContext & { beats: numb
   return page;
 }
 
+function nextOf(answer: PageAnswer): JobCursor {
+  if (!('next' in answer)) throw new Error('it was the last page');
+  return answer.next;
+}
+
 describe('a page of retention', () => {
   it('removes the old rows of every part in batches, and a part that fails keeps no other from it', async () => {
     await fill([...Array<number>(25).fill(50), 150, 150, 999]);
@@ -59,16 +64,35 @@ describe('a page of retention', () => {
     await fill(Array<number>(25).fill(50));
     const run = createRetentionPage(spine.pool, PARTS, 10);
 
-    const late = await run(pageOf({ deadline: new Date(0) }));
+    const startedAt = new Date();
+    const late = await run(pageOf({ startedAt, deadline: new Date(0) }));
 
-    expect(late).toMatchObject({ counts: { totals: 10 }, next: 'totals' });
-    const rest = await run(pageOf({ cursor: 'heavy' }));
-    expect(rest).toMatchObject({ counts: { heavy: 15 }, last: true });
+    expect(late).toMatchObject({ counts: { totals: 10 }, next: { at: 'totals' } });
+    const rest = await run(pageOf({ startedAt, cursor: nextOf(late) }));
+    expect(rest).toMatchObject({ counts: { totals: 15, heavy: 0 }, last: true });
+  });
+
+  it('of the next run begins with the following part and goes round, so that a part without end starves no other', async () => {
+    await fill([...Array<number>(25).fill(50), 150]);
+    const run = createRetentionPage(spine.pool, PARTS, 10);
+    const first = await run(pageOf({ startedAt: new Date(1), deadline: new Date(0) }));
+
+    const second = await run(pageOf({ startedAt: new Date(2), cursor: nextOf(first), deadline: new Date(0) }));
+    expect(second).toMatchObject({ counts: { torn: 0, heavy: 1 }, next: { at: 'heavy' } });
+
+    const rest = await run(pageOf({ startedAt: new Date(2), cursor: nextOf(second) }));
+    expect(Object.keys(rest.counts)).toEqual(['heavy', 'totals']);
+    expect(rest).toMatchObject({ last: true });
+    expect(await left()).toBe(0);
   });
 
   it('begins with the first part where a former version stopped at a part that is gone', async () => {
     await fill([50]);
-    const answer = await createRetentionPage(spine.pool, PARTS, 10)(pageOf({ cursor: 'unheard-of' }));
+    const answer = await createRetentionPage(
+      spine.pool,
+      PARTS,
+      10,
+    )(pageOf({ cursor: { run: 'before', first: 'totals', at: 'unheard-of' } }));
     expect(answer).toMatchObject({ counts: { totals: 1 }, last: true });
   });
 

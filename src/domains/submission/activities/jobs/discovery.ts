@@ -9,6 +9,7 @@ import {
   skillsIn,
 } from '../../core/address/discovery.js';
 import { isAppError } from '../../../../core/errors.js';
+import type { JobCursor } from '../../../../core/jobs.js';
 import { inTransaction } from '../../../../db/postgres/client.js';
 import { listFresh, settlePackage, storeOutcome } from '../../db/discovered-packages.js';
 import type { FoundPackage, PackageIndex } from '../../ports/package-index.js';
@@ -35,8 +36,8 @@ export interface DiscoveryDeps {
 /** `perRun`: versions of packages that one run examines at most. */
 const Input = z.object({ keyword: z.string(), perRun: z.int() });
 
-/** The place of a run: its place in the registry's list, and its counts so far. */
-const Place = z.object({ from: z.int(), examined: z.int(), asked: z.int() });
+/** The place of a run: when the run began, its place in the registry's list, and its counts so far. */
+const Place = z.object({ run: z.string(), from: z.int(), examined: z.int(), asked: z.int() });
 const START = { from: 0, examined: 0, asked: 0 };
 
 /** Packages that one page examines. A worker that dies in a page loses little work. */
@@ -48,17 +49,27 @@ const MAX_PAGES = 30;
 
 /** The job that finds packages with a keyword and submits their skills. */
 export function createDiscoveryPage(deps: DiscoveryDeps): JobPage {
-  return async ({ input, cursor, atMost, signal, beat }) => {
+  return async ({ input, cursor, atMost, startedAt, signal, beat }) => {
     const { keyword, perRun } = Input.parse(input);
-    const { from, examined, asked } = Place.parse(cursor ?? START);
+    const run = startedAt.toISOString();
+    const { from, examined, asked } = placeOf(cursor, run);
     const budget = Math.min(PER_PAGE, perRun - examined, atMost ?? PER_PAGE);
-    const { next, errors, ...counts } = await discoverPage(deps, { keyword, from, budget }, { signal, beat });
-    const place = { from: next ?? 0, examined: examined + counts.examined, asked: asked + 1 };
+    const found = await discoverPage(deps, { keyword, from, budget }, { signal, beat });
+    const { next, errors, isStopped, ...counts } = found;
+    const place = { run, from: next ?? 0, examined: examined + counts.examined, asked: asked + 1 };
     const isSpent = place.examined >= perRun || place.asked >= MAX_PAGES;
     const isIdle = counts.examined === 0 && errors.length === 0;
     const did = { counts, errors, isIdle, done: counts.examined };
-    return next === null || isSpent ? { ...did, last: true, isWhole: next === null } : { ...did, next: place };
+    const isWhole = next === null && !isStopped;
+    return next === null || isSpent ? { ...did, last: true, isWhole } : { ...did, next: place };
   };
+}
+
+/** A run that goes on where another run stopped has an allowance of its own. */
+function placeOf(cursor: JobCursor, run: string): Omit<z.output<typeof Place>, 'run'> {
+  if (cursor === null) return START;
+  const place = Place.parse(cursor);
+  return place.run === run ? place : { ...START, from: place.from };
 }
 
 /** The means of a page to speak with its runner. */
@@ -70,7 +81,15 @@ export async function discoverPage(
   { keyword, from, budget }: DiscoverPageInput,
   { signal, beat }: Watch,
 ): Promise<DiscoverPage> {
-  const page: DiscoverPage = { seen: 0, examined: 0, byOutcome: {}, submitted: 0, errors: [], next: null };
+  const page: DiscoverPage = {
+    seen: 0,
+    examined: 0,
+    byOutcome: {},
+    submitted: 0,
+    errors: [],
+    next: null,
+    isStopped: false,
+  };
   try {
     const found = await askSource(deps.pool, 'npm', () => deps.packages.search(keyword, from, signal));
     const fresh = await listFresh(deps.pool, found.packages);
@@ -83,6 +102,7 @@ export async function discoverPage(
   } catch (error) {
     if (signal.aborted || !isOfSource(error)) throw error;
     page.errors.push(sentenceOf(error));
+    page.isStopped = true;
   }
   if (page.submitted > 0) deps.logger.info({ submitted: page.submitted, keyword }, 'skills discovered');
   return page;

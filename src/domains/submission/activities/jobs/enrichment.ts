@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
+import type { JobCursor } from '../../../../core/jobs.js';
 import type { EnrichPage } from '../../core/address/discovery.js';
 import { listPackagesOf } from '../../db/discovered-packages.js';
 import { type AskedSkill, listToEnrich, type SkillFacts, storeFacts, storeFailure } from '../../db/skill-facts.js';
@@ -20,8 +21,8 @@ const MAX_PACKAGES = 3;
 /** `perRun`: skills that one run asks about at most. */
 const Input = z.object({ perRun: z.int() });
 
-/** How many skills the run has asked about before this page. */
-const Examined = z.int();
+/** When the run began, and how many skills it has asked about before this page. */
+const Place = z.object({ run: z.string(), examined: z.int() });
 
 /** Skills that one page asks about. A worker that dies in a page loses little work. */
 const PER_PAGE = 5;
@@ -30,14 +31,22 @@ const PER_PAGE = 5;
 export function createEnrichmentPage(deps: EnrichmentDeps): JobPage {
   return async ({ input, cursor, atMost, startedAt, signal, beat }) => {
     const { perRun } = Input.parse(input);
-    const before = Examined.parse(cursor ?? 0);
+    const run = startedAt.toISOString();
+    const before = examinedIn(cursor, run);
     const budget = Math.min(PER_PAGE, perRun - before, atMost ?? PER_PAGE);
-    const asked = { startedAt: startedAt.toISOString(), budget };
-    const { isLast, errors, ...counts } = await enrichPage(deps, asked, { signal, beat });
+    const page = await enrichPage(deps, { startedAt: run, budget }, { signal, beat });
+    const { isLast, isStopped, errors, ...counts } = page;
     const examined = before + counts.examined;
     const did = { counts, errors, done: counts.examined };
-    return isLast || examined >= perRun ? { ...did, last: true, isWhole: isLast } : { ...did, next: examined };
+    if (isStopped) return { ...did, last: true, isWhole: false };
+    return isLast || examined >= perRun ? { ...did, last: true, isWhole: isLast } : { ...did, next: { run, examined } };
   };
+}
+
+/** A run that goes on where another run stopped has an allowance of its own. */
+function examinedIn(cursor: JobCursor, run: string): number {
+  const place = cursor === null ? null : Place.parse(cursor);
+  return place?.run === run ? place.examined : 0;
 }
 
 export async function enrichPage(
@@ -46,7 +55,7 @@ export async function enrichPage(
   { signal, beat }: Pick<PageContext, 'signal' | 'beat'>,
 ): Promise<EnrichPage> {
   const skills = await listToEnrich(deps.pool, startedAt, budget);
-  const page: EnrichPage = { examined: 0, known: 0, errors: [], isLast: skills.length < budget };
+  const page: EnrichPage = { examined: 0, known: 0, errors: [], isLast: skills.length < budget, isStopped: false };
   for (const skill of skills) {
     beat();
     try {
@@ -54,7 +63,7 @@ export async function enrichPage(
     } catch (error) {
       if (!(error instanceof SourceWaits)) throw error;
       page.errors.push(error.message);
-      page.isLast = true;
+      page.isStopped = true;
       break;
     }
   }

@@ -21,6 +21,8 @@ export interface DiscoverPage {
   errors: string[];
   /** Where the next page begins. Null: no package is left, or a server asked for a pause. */
   next: number | null;
+  /** A server asked for a pause or did not answer, so that packages may be left. */
+  isStopped: boolean;
 }
 
 export interface EnrichPage {
@@ -28,6 +30,8 @@ export interface EnrichPage {
   known: number;
   errors: string[];
   isLast: boolean;
+  /** A server asked for a pause, so that skills are left. */
+  isStopped: boolean;
 }
 
 /** The most skills of one repository that discovery submits. A person has to submit a larger collection. */

@@ -209,6 +209,23 @@ describe('a run of discovery', () => {
     expect((await run()).record).toMatchObject({ isIdle: true, counts: { seen: 3, examined: 0 } });
   });
 
+  it('is not whole when a server asked to be left alone', async () => {
+    offer(3);
+    sources.folders[repositoryOf('skill-1')] = busyFor(120);
+    expect((await run()).last.isWhole).toBe(false);
+  });
+
+  it('that goes on where another stopped may examine as many as that one', async () => {
+    offer(20);
+    const page = createDiscoveryPage(discoveryDeps());
+    const context = { input, atMost: null, deadline: new Date(), signal, beat: () => undefined };
+    const first = await page({ ...context, startedAt: new Date(1), cursor: null });
+    if (!('next' in first)) throw new Error('it was the last page');
+
+    const { record } = await run({ startedAt: new Date(2), cursor: first.next });
+    expect([first.counts['examined'], record.counts['examined']]).toEqual([5, 7]);
+  });
+
   it('ends, though the registry shows the same page for ever', async () => {
     sources.packages.search = async (_, from) => {
       sources.asked.push('search');

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createEnrichmentPage, enrichPage } from '../../../../../src/domains/submission/activities/jobs/enrichment.js';
+import type { JobCursor } from '../../../../../src/core/jobs.js';
 import { turnPages } from '../../../../support/job-pages.js';
 import { useSpine } from '../../../../support/spine.js';
 import { BROKEN, busyFor, createFakeSources, type FakeSources, repositoryOf } from './sources.js';
@@ -53,7 +54,7 @@ describe('enrichment', () => {
     await packaged('pdf-skill', 'pdf');
     sources.downloads = { '@ada/pdf': 40, 'pdf-skill': 2 };
 
-    expect(await enrich()).toEqual({ examined: 1, known: 1, errors: [], isLast: true });
+    expect(await enrich()).toEqual({ examined: 1, known: 1, errors: [], isLast: true, isStopped: false });
     expect(await factsOf('pdf')).toEqual({ stars: 7, downloads: 42, lastCommitAt: PUSHED, error: null });
   });
 
@@ -103,7 +104,7 @@ describe('enrichment', () => {
     sources.facts[repositoryOf('a')] = busyFor(60);
     expect(await enrich()).toMatchObject({
       examined: 0,
-      isLast: true,
+      isStopped: true,
       errors: [expect.stringMatching(/60 s/) as string],
     });
     expect(sources.asked).toEqual([`facts ${repositoryOf('a')}`]);
@@ -112,10 +113,10 @@ describe('enrichment', () => {
 });
 
 describe('a run of enrichment', () => {
-  function run(perRun: number) {
+  function run(perRun: number, cursor: JobCursor = null) {
     const { packages, host } = sources;
     const page = createEnrichmentPage({ pool: spine.limited, packages, host });
-    return turnPages(page, { input: { perRun }, startedAt: new Date() });
+    return turnPages(page, { input: { perRun }, startedAt: new Date(), cursor });
   }
 
   it('turns pages until no skill is left that was not asked about since the run began', async () => {
@@ -129,6 +130,18 @@ describe('a run of enrichment', () => {
     for (let n = 0; n < 8; n += 1) await publish(`skill-${n}`);
     const { record, last } = await run(6);
     expect([record.counts['examined'], last.isWhole]).toEqual([6, false]);
+  });
+
+  it('is not whole when a server asked to be left alone', async () => {
+    await publish('a');
+    sources.facts[repositoryOf('a')] = busyFor(60);
+    expect((await run(6)).last.isWhole).toBe(false);
+  });
+
+  it('that goes on where another stopped may ask about as many as that one', async () => {
+    for (let n = 0; n < 8; n += 1) await publish(`skill-${n}`);
+    const { record } = await run(6, { run: 'before', examined: 5 });
+    expect(record.counts['examined']).toBe(6);
   });
 
   it('has found nothing where no skill is published', async () => {
