@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isReservedQueue } from '../../src/core/reserved-queues.js';
 
 /** A name that can't be given to a domain, with the reason. */
 export class RefusedName extends Error {}
@@ -49,6 +50,9 @@ export function namesOf(name: string, plural = pluralOf(name)): Names {
   if (name === plural) throw new RefusedName(`'${name}' can't be its own plural: name another one with --plural`);
   const camel = camelOf(name);
   if (RESERVED.has(camel)) throw new RefusedName(`'${name}' is a word of the language; choose another name`);
+  if (isReservedQueue(name)) {
+    throw new RefusedName(`'${name}' is the name of a task queue of the engine; choose another name`);
+  }
   const spoken = name.replaceAll('-', ' ');
   const a = `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${spoken}`;
   return {

@@ -1,6 +1,3 @@
-/** The task queues of the workflows in src/workflows/retired.ts, besides `maintenance`. */
-export const RETIRED_QUEUES = ['stats', 'discovery', 'enrichment'] as const;
-
 /** The activities of the workflows in src/workflows/retired.ts. They do nothing, so that a run which was on its way
  *  when this version took over ends. `run-job` does their work now. To be removed with these workflows. */
 export function createRetiredActivities() {

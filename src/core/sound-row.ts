@@ -1,5 +1,6 @@
 import { isAwaits, isDoes, stagesIn } from './machine.js';
 import type { Pipeline, StageRow, StateRow } from './pipeline.js';
+import { isReservedQueue } from './reserved-queues.js';
 import { isSpan, msOf } from './span.js';
 import { SHORTEST_BEATS, UNITS_PER_WINDOW } from './step.js';
 
@@ -38,6 +39,9 @@ function nameProblems(pipeline: Pipeline): string[] {
   ];
   return [
     ...nameFaultsIn('a pipeline', [pipeline.name], (name) => PIPELINE_NAME.test(name)),
+    ...(isReservedQueue(pipeline.name)
+      ? [`'${pipeline.name}' can't be the name of a pipeline: the engine has a task queue of this name`]
+      : []),
     ...nameFaultsIn('a state', Object.keys(pipeline.states), isStateName),
     ...nameFaultsIn(
       'a stage',

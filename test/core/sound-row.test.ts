@@ -31,6 +31,15 @@ describe('a name', () => {
     },
   );
 
+  it.each(['maintenance', 'jobs', 'jobs-figures', 'stats', 'discovery', 'enrichment'])(
+    'of a pipeline is not %s, a task queue of the engine',
+    (name) => {
+      expect(problemsWith({ name })).toEqual([
+        `'${name}' can't be the name of a pipeline: the engine has a task queue of this name`,
+      ]);
+    },
+  );
+
   it.each(['', 'TWO WORDS', 'A-B', 'A:B', '1ST', '[*]', 'A→B', 'a.b', '_A', 'state', 'NOTE', 'Default', 'toString'])(
     'refuses %j as a state, because the diagram would break',
     (name) => {

@@ -105,6 +105,8 @@ describe('the name of a new domain', () => {
 
   it.each([
     ['class', undefined, 'is a word of the language'],
+    ['maintenance', undefined, 'is the name of a task queue of the engine'],
+    ['jobs-export', undefined, 'is the name of a task queue of the engine'],
     ['fish', 'fish', 'name another one with --plural'],
     ['fish', 'Fishes', "'Fishes' is no name"],
   ])('is not %s with the plural %s', (name, plural, reason) => {
