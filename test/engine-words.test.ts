@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { filesSaying, hasWord } from '../scripts/new-domain/engine-words.js';
 import { DOMAINS } from '../src/domains/domains.js';
 import { PIPELINES } from '../src/domains/tables.js';
+import { assertNamesDiffer } from '../src/start/parts/assert-names-differ.js';
 
 const root = join(import.meta.dirname, '..');
 const src = join(root, 'src');
@@ -90,5 +91,9 @@ describe('the registries', () => {
 
   it('list no domain twice', () => {
     expect(new Set(DOMAINS.map(({ name }) => name)).size).toBe(DOMAINS.length);
+  });
+
+  it('list no two jobs, keeps or follows with one name', () => {
+    expect(() => assertNamesDiffer(DOMAINS)).not.toThrow();
   });
 });

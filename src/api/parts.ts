@@ -9,6 +9,7 @@ import type { Prisma } from '../db/postgres/prisma.js';
 import type { AnyDecisionSaves } from '../ports/decision.js';
 import type { Engine } from '../ports/engine.js';
 import type { EventHub } from '../ports/event-hub.js';
+import type { Jobs } from '../ports/jobs.js';
 import type { Schedules } from '../ports/schedules.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { AuthSettings } from './http/auth.js';
@@ -52,6 +53,8 @@ export interface ApiDeps {
   prisma: Prisma;
   engine: Engine;
   schedules: Schedules;
+  /** Starts jobs by hand, for the routes of domains. */
+  jobs: Jobs;
   pipelines: Readonly<Record<string, Pipeline>>;
   /** The effects of decisions besides their moves, by pipeline. */
   decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;

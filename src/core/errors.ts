@@ -42,6 +42,7 @@ export const CODES = {
   state_conflict: { kind: 'conflict', title: 'The item is in another state now' },
   idempotency_conflict: { kind: 'conflict', title: 'This key was used with another request' },
   still_alive: { kind: 'conflict', title: 'The item is being worked on' },
+  switched_off: { kind: 'conflict', title: 'The configuration has switched this off' },
   rate_limited: { kind: 'limited', title: 'Too many requests' },
   // Most items end within a minute, or wait for a person.
   too_many_live: { kind: 'limited', title: 'You have too many live items', retryAfterSeconds: 60 },
@@ -82,7 +83,7 @@ export interface DeclaredCode extends CodeRow {
   code: string;
 }
 
-/** Lets a domain name its own codes: `new AppError(CODES.scan_timeout, …)`. */
+/** Lets a domain name its own codes: `new AppError(ITS_CODES.its_code, …)`. */
 export function declareCodes<const Codes extends Record<string, CodeRow>>(
   codes: Codes,
 ): { readonly [Code in keyof Codes]: DeclaredCode } {

@@ -14,9 +14,10 @@ import { createPrisma } from '../db/postgres/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
+import { createTemporalJobs } from '../temporal/jobs.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
 import { createEngine } from './parts/engine.js';
-import { scheduledJobsOf } from './parts/jobs.js';
+import { scheduledJobsOf, startableJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
 import { listMissingServers } from './parts/missing-servers.js';
 import { pipelinesOf } from './parts/pipelines.js';
@@ -66,6 +67,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     prisma,
     engine: countStarts(engine, metrics, 'api'),
     schedules,
+    jobs: createTemporalJobs(client, startableJobsOf(config)),
     pipelines,
     ...buildDomainApi(config),
     hub: loops.hub,

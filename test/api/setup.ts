@@ -13,6 +13,7 @@ import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { createContract, type OpenApi } from './contract.js';
 import { createFakeEngine, type FakeEngine } from './fake-engine.js';
+import { createFakeJobs, type FakeJobs } from './fake-jobs.js';
 import { createFakeSchedules, type FakeSchedules } from './fake-schedules.js';
 
 export const SECRET = 'a secret of the tests, long enough for HS256';
@@ -22,6 +23,7 @@ export interface TestApi {
   database: TestDatabase;
   engine: FakeEngine;
   schedules: FakeSchedules;
+  jobs: FakeJobs;
   /** Sends a request and holds its response against the OpenAPI document. */
   call(request: Call): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
@@ -73,6 +75,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
   const prisma = createPrisma(pool);
   const engine = createFakeEngine();
   const schedules = createFakeSchedules();
+  const jobs = createFakeJobs();
   const config = loadConfig(options.environment ?? {});
   const logger = options.logger ?? pino({ level: 'silent' });
   const hub = startEventHub({ pool, logger });
@@ -81,6 +84,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     prisma,
     engine,
     schedules,
+    jobs,
     ...buildDomainApi(config),
     hub,
     pipelines: options.pipelines ?? pipelinesOf(config),
@@ -122,7 +126,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     await pool.end();
     await database.drop();
   }
-  return { app, database, engine, schedules, call, close };
+  return { app, database, engine, schedules, jobs, call, close };
 }
 
 export async function tokenOf(who: Who, options: { expires?: string | number; secret?: string } = {}): Promise<string> {

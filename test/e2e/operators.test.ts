@@ -6,6 +6,7 @@ import { workflowIdOf } from '../../src/core/run.js';
 import { createPrisma, type Prisma } from '../../src/db/postgres/prisma.js';
 import { type RunningEventHub, startEventHub } from '../../src/loops/event-hub.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { createFakeJobs } from '../api/fake-jobs.js';
 import { createFakeSchedules } from '../api/fake-schedules.js';
 import { ADMIN, SECRET, tokenOf } from '../api/setup.js';
 import { historyOf } from '../support/history.js';
@@ -45,7 +46,13 @@ async function operatorOf(line: Line): Promise<(path: string, body: object) => P
   const limits = { rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, maxStreams: 10, maxStreamsPerCaller: 10 };
   const app = await buildApp({
     ...{ pool: stack.limited, prisma, engine: stack.engine, pipelines: { [line.table().name]: line.table() } },
-    ...{ schedules: createFakeSchedules(), hub, logger: pino({ level: 'silent' }), metrics: createMetrics() },
+    ...{
+      schedules: createFakeSchedules(),
+      jobs: createFakeJobs(),
+      hub,
+      logger: pino({ level: 'silent' }),
+      metrics: createMetrics(),
+    },
     ...{ settings: { ...SETTINGS, limits }, decisionSaves: {} },
     ...{ domainRoutes: [], follows: [] },
   });

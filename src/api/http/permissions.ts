@@ -26,7 +26,7 @@ export function assertMayCancel(caller: Caller, item: { owner: string }): void {
   throw new AppError('not_allowed', 'only its owner or an admin may cancel an item');
 }
 
-/** Actions that an owner is not trusted with. A retry from a later state would skip a scan, and a paused item keeps its
+/** Actions that an owner is not trusted with. A retry from a later state would skip stages, and a paused item keeps its
  *  place in a full state. */
 export function assertMayOperate(caller: Caller, doing: string): void {
   if (!hasRole(caller, 'admin')) throw new AppError('not_allowed', `only an admin may ${doing} an item`);

@@ -63,11 +63,15 @@ export function addScheduleRoutes(app: App, deps: Deps): void {
           summary,
           params: Params,
           body: ReasonBody,
-          response: { 200: ScheduleAnswer, ...problems(404, 413, 415) },
+          response: {
+            200: ScheduleAnswer,
+            ...problems(404, 413, 415, ...(action === 'trigger' ? [409 as const] : [])),
+          },
         },
       },
       async (request) => {
         const row = rowOf(deps.schedules, request.params.id);
+        if (action === 'trigger') assertOn(row);
         await act(deps, { row, action, caller: callerOf(request), reason: request.body.reason });
         const [status, jobs] = [await statusOf(deps.schedules, row), await listLatestJobs(deps.pool, [row.id])];
         return answerOf(row, status, jobs);
@@ -81,6 +85,15 @@ function rowOf({ rows }: Schedules, id: string): ScheduleRow {
   if (!row)
     throw new AppError('not_found', `there is no schedule ${id}; there are ${rows.map((r) => r.id).join(', ')}`);
   return row;
+}
+
+/** Temporal may know the schedule from a time when it was on, and would start a run that nobody has configured. */
+function assertOn({ id, isOn }: ScheduleRow): void {
+  if (isOn) return;
+  throw new AppError(
+    'switched_off',
+    `the schedule ${id} is switched off: remove it from SCHEDULES_OFF, or set the variables that its job needs, and start the API again`,
+  );
 }
 
 interface Asked {

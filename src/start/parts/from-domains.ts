@@ -3,6 +3,7 @@ import { type Config, readConfig, type SettingsParts, variableNamesOf } from '..
 import { DOMAINS } from '../../domains/domains.js';
 import type { WriteLetter } from '../../ports/notifier.js';
 import type { Check } from '../doctor/check.js';
+import { assertNamesDiffer } from './assert-names-differ.js';
 import { settingsOf, type StageParts, type StagesByPipeline } from './domain.js';
 
 /** The settings that the domains declare. */
@@ -15,8 +16,9 @@ export function listVariableNames(): string[] {
   return variableNamesOf(collectSettingsParts());
 }
 
-/** The configuration of this process, with the settings of every domain. */
+/** The configuration of this process, with the settings of every domain. Refuses domains whose parts have one name. */
 export function loadConfig(environment?: Readonly<Record<string, string | undefined>>): Config {
+  assertNamesDiffer(DOMAINS);
   return readConfig(collectSettingsParts(), environment);
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createExecutionActivities, createPageActivities } from '../../activities/job-runner.js';
 import { createRetentionPage, type Retained } from '../../activities/maintenance/retention.js';
 import type { Config } from '../../config.js';
-import { JOBS_QUEUE, jobQueueOf } from '../../core/jobs.js';
+import { JOBS_QUEUE, jobQueueOf, RETENTION_JOB } from '../../core/jobs.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { ScheduledJob } from '../../core/schedules.js';
 import { createPool } from '../../db/postgres/client.js';
@@ -12,6 +12,7 @@ import { ENGINE_KEEPS } from '../../db/recovery/retention.js';
 import { DOMAINS } from '../../domains/domains.js';
 import type { Engine } from '../../ports/engine.js';
 import type { JobPage, JobPart, JobParts, RetentionPart } from '../../ports/job.js';
+import type { StartableJob } from '../../temporal/jobs.js';
 import { createQueueWorker } from '../../temporal/worker.js';
 import { settingsOf } from './domain.js';
 import { keepWorking, WORKFLOW_BUNDLE } from './keep-working.js';
@@ -66,7 +67,7 @@ function jobsOf(config: Config): BoundJob[] {
 
 function retentionJob(retained: readonly Retained[]): JobPart<{ retentionAt: string }> {
   return {
-    name: 'retention',
+    name: RETENTION_JOB,
     schedule: ({ retentionAt }) => ({ when: { dailyAt: retentionAt }, input: {} }),
     create: ({ pool }) => createRetentionPage(pool, retained),
   };
@@ -74,6 +75,11 @@ function retentionJob(retained: readonly Retained[]): JobPart<{ retentionAt: str
 
 export function scheduledJobsOf(config: Config): ScheduledJob[] {
   return jobsOf(config).flatMap(({ scheduled }) => scheduled ?? []);
+}
+
+/** The jobs that can be started by hand: all of them. */
+export function startableJobsOf(config: Config): StartableJob[] {
+  return jobsOf(config).map(({ name, queue }) => ({ name, queue }));
 }
 
 export interface JobWorkerParts {
@@ -88,10 +94,10 @@ export interface JobWorkerParts {
 }
 
 /** Works on the queue of all jobs, and on the queues that jobs have for themselves, until `stop` is aborted. Each has a worker of
- *  its own: a job that hangs or floods delays nobody. A job that is switched off is not worked on, unless it has no schedule. */
+ *  its own: a job that hangs or floods delays nobody. A job that is switched off is worked on as well, because it can be started by
+ *  hand, and a run of it may be on its way. */
 export async function runJobs(parts: JobWorkerParts & { databaseUrl: string }, stop: AbortSignal): Promise<void> {
-  const { off } = parts.config.schedules;
-  const jobs = jobsOf(parts.config).filter(({ name, scheduled }) => !off.includes(name) && scheduled?.isOn !== false);
+  const jobs = jobsOf(parts.config);
   const queues = new Set(jobs.flatMap(({ queue }) => queue ?? []));
   await Promise.all([
     keepWorking({ ...parts, name: JOBS_QUEUE }, (connection) => jobsWorkerOf(parts, connection), stop),

@@ -79,6 +79,17 @@ describe('POST /api/v1/schedules/:id/…', () => {
     expect(await actions()).toEqual([{ action, target: 'schedule:sweep-canary', reason: 'a look', actor: 'adam' }]);
   });
 
+  it('starts no run of a schedule that is switched off, and says what to do', async () => {
+    const response = await api.call({ method: 'POST', url: '/api/v1/schedules/ask/trigger', as: ADMIN });
+    expect(response.statusCode).toBe(409);
+    expect(response.json()).toMatchObject({
+      code: 'switched_off',
+      detail: expect.stringMatching(/the schedule ask is switched off: remove it from SCHEDULES_OFF/) as string,
+    });
+    expect([api.schedules.asked, await actions()]).toEqual([[], []]);
+    expect((await api.call({ method: 'POST', url: '/api/v1/schedules/ask/abort', as: ADMIN })).statusCode).toBe(200);
+  });
+
   it('answers 503 while Temporal is away, and keeps that it was tried', async () => {
     api.schedules.mood = 'away';
     const response = await api.call({ method: 'POST', url: '/api/v1/schedules/retention/trigger', as: ADMIN });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { queueStatus } from '../../../src/temporal/queue-status.js';
 import { SCHEDULES } from '../../support/schedules.js';
 import { until } from '../../support/until.js';
 import { type Parts, startParts } from '../parts.js';
@@ -55,6 +56,13 @@ describe('the API process', { timeout: 120_000 }, () => {
     await until('retention has run', async () => (await completed('retention')) === 1);
     const { rows } = await parts.pool.query('SELECT action, target FROM operator_actions');
     expect(rows).toEqual([{ action: 'trigger', target: 'schedule:retention' }]);
+  });
+
+  it('works on the queues of jobs that are switched off too, because they can be started by hand', async () => {
+    const queues = SCHEDULES.flatMap((row) => (row.workflow === 'run-job' && !row.isOn ? [row.input.queue] : []));
+    for (const queue of queues) {
+      await until(`${queue} is polled`, async () => (await queueStatus(parts.client, queue)).pollers.length > 0);
+    }
   });
 
   it('makes a schedule again that Temporal has lost', async () => {
