@@ -67,12 +67,12 @@ export async function startDue(deps: DispatcherDeps): Promise<Counts> {
   return tryForAll(deps, await takeDueStarts(deps.pool, Object.keys(deps.pipelines), PAGE), startRun);
 }
 
-export async function wakeDue(deps: DispatcherDeps): Promise<Counts> {
+async function wakeDue(deps: DispatcherDeps): Promise<Counts> {
   return tryForAll(deps, await takeDueWakes(deps.pool, PAGE), tellRun);
 }
 
 /** Returns how many items the pages had. */
-export async function releaseDue({ pool }: Pick<DispatcherDeps, 'pool'>): Promise<number> {
+async function releaseDue({ pool }: Pick<DispatcherDeps, 'pool'>): Promise<number> {
   return (await releaseHeld(pool, RELEASED_PAGE)) + (await walkReleased(pool, RELEASED_PAGE));
 }
 
