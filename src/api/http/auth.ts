@@ -44,6 +44,10 @@ const Claims = z.object({
   email: textUpTo(320).optional().catch(undefined),
 });
 
+/** Names that the audit trail and the rows use for this service itself. A person under such a name could not be told from it. */
+const OWN_NAMES: readonly string[] = ['system', 'worker'];
+const OWN_PREFIX = 'unstuck:';
+
 export function createIdentify(settings: AuthSettings): Identify {
   const verify = verifierOf(settings);
   return async (authorization) => {
@@ -101,6 +105,9 @@ function callerOf(payload: JWTPayload): Caller {
   const claims = Claims.safeParse(payload);
   if (!claims.success) throw new AppError('not_signed_in', 'the token names no usable subject (claim sub)');
   const { sub, email } = claims.data;
+  if (OWN_NAMES.includes(sub) || sub.startsWith(OWN_PREFIX)) {
+    throw new AppError('not_signed_in', `the token's subject '${sub}' is a name of this service; use another sub`);
+  }
   const roles = ROLES.filter((role) => claims.data.roles.includes(role));
   return { sub, roles: roles.length > 0 ? roles : ['user'], ...(email !== undefined && { email }) };
 }

@@ -40,6 +40,9 @@ describe('a caller', () => {
     ['an empty subject', { sub: '' }],
     ['a subject with a NUL byte', { sub: 'al\u0000ice' }],
     ['a subject without end', { sub: 'a'.repeat(201) }],
+    ['the name of the service itself', { sub: 'system' }],
+    ['the name of a worker', { sub: 'worker' }],
+    ['a name that only the service gives', { sub: 'unstuck:discovery' }],
     ['no expiry', { exp: undefined }],
     ['a start in the future', { nbf: Math.floor(Date.now() / 1_000) + 600 }],
   ])('with %s is nobody', async (_, claims) => {

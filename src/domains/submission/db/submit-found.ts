@@ -7,8 +7,8 @@ import { createItem } from '../../../db/spine/items.js';
 import { submissionRow } from './submissions.js';
 import { SYSTEM } from '../../../db/spine/transition.js';
 
-/** The owner of all discovered skills. */
-const OWNER = 'discovery';
+/** The owner of all discovered skills. No token can name this owner. */
+const OWNER = 'unstuck:discovery';
 
 /** Below the priority of every submission that a person waits for. */
 const PRIORITY = -10;

@@ -68,7 +68,7 @@ describe('discovery', () => {
 
     const rows = await submitted();
     expect(rows).toMatchObject([
-      { name: 'pdf', path: 'skills/pdf', priority: -10, owner: 'discovery' },
+      { name: 'pdf', path: 'skills/pdf', priority: -10, owner: 'unstuck:discovery' },
       { name: 'tools', path: '', priority: -10 },
     ]);
     expect(await auditOf(spine.pool, rows[0]?.id ?? '')).toMatchObject([
