@@ -32,11 +32,16 @@ export function assertMayOperate(caller: Caller, doing: string): void {
   if (!hasRole(caller, 'admin')) throw new AppError('not_allowed', `only an admin may ${doing} an item`);
 }
 
-/** `awaits` is the word of the pipeline's table: the owner's own decision, or a reviewer's. */
+/** `awaits` is the word of the pipeline's table: the owner's own decision, or a reviewer's. A reviewer does not decide on an item of
+ *  their own. An admin may, and the audit says so. */
 export function assertMayDecide(caller: Caller, item: { owner: string; state: string }, awaits: string): void {
-  const isOwners = awaits === 'owner';
   if (hasRole(caller, 'admin')) return;
-  if (isOwners ? item.owner === caller.sub : hasRole(caller, 'reviewer')) return;
+  const isOwn = item.owner === caller.sub;
+  const isOwners = awaits === 'owner';
+  if (isOwners ? isOwn : hasRole(caller, 'reviewer') && !isOwn) return;
+  if (isOwn && hasRole(caller, 'reviewer')) {
+    throw new AppError('not_allowed', `in ${item.state} nobody decides on their own item; ask another reviewer`);
+  }
   const who = isOwners ? 'its owner or an admin' : 'a reviewer or an admin';
   throw new AppError('not_allowed', `in ${item.state} only ${who} may decide`);
 }

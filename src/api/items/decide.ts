@@ -50,6 +50,7 @@ function decisionIn(
 ): Decision {
   const row = findRow(pipelineOf(deps, head.pipeline), state);
   if (row && isAwaits(row)) assertMayDecide(caller, { ...head, state }, row.awaits);
+  const isOwn = row && isAwaits(row) && row.awaits !== 'owner' && head.owner === caller.sub;
   const save = deps.decisionSaves[head.pipeline]?.[state]?.[outcome];
   return {
     id,
@@ -58,6 +59,7 @@ function decisionIn(
     outcome,
     reason,
     seen: state,
+    ...(isOwn && { metadata: { decidedOwnItem: true } }),
     ...(save && { save: (transaction) => save(transaction, head.id) }),
   };
 }

@@ -24,6 +24,8 @@ export interface Decision extends Request {
   outcome: string;
   /** The state that the person saw. */
   seen?: string;
+  /** Facts for the audit entry. */
+  metadata?: JsonObject;
   /** Writes what the decision brings about besides the move, in the same transaction. Returns facts for the audit entry. */
   save?(transaction: Sql): Promise<JsonObject>;
 }
@@ -67,7 +69,7 @@ function moveOf(request: Decision): Decide {
     const saved = await request.save?.(transaction);
     return {
       ...move,
-      metadata: { ...saved, ...reasonOf(request) },
+      metadata: { ...saved, ...request.metadata, ...reasonOf(request) },
       ...(isEnd(rowOf(pipeline, move.to)) && { reason: outcome.toUpperCase() }),
     };
   };
@@ -88,13 +90,15 @@ function assertReason({ needsReason = [] }: AwaitsRow, { state }: ItemRow, { out
   });
 }
 
-async function isDecided(transaction: Sql, request: Request & { id: string; outcome: string }): Promise<boolean> {
-  const { rows } = await transaction.query<{ itemId: string; outcome: string }>(
-    'SELECT item_id AS "itemId", outcome FROM decisions WHERE id = $1',
-    [request.id],
+/** Whether this very decision was made already. Another decision under the same id is refused. */
+async function isDecided(transaction: Sql, { id, itemId, outcome, reason }: Decision): Promise<boolean> {
+  const { rows } = await transaction.query<{ itemId: string; outcome: string; reason: string | null }>(
+    'SELECT item_id AS "itemId", outcome, reason FROM decisions WHERE id = $1',
+    [id],
   );
   const [stored] = rows;
   if (!stored) return false;
-  if (stored.itemId !== request.itemId || stored.outcome !== request.outcome) throw decisionConflict(request.id);
+  const isSame = stored.itemId === itemId && stored.outcome === outcome && stored.reason === (reason ?? null);
+  if (!isSame) throw decisionConflict(id);
   return true;
 }

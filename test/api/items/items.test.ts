@@ -303,6 +303,24 @@ describe('deciding', () => {
     expect((await decide(second, { outcome: 'refuse' }, ADMIN)).json()).toMatchObject({ state: 'REJECTED' });
   });
 
+  it('is not a reviewer’s on their own item; an admin may make it, and the trail says so', async () => {
+    const id = await itemOf('review', 'WAITING');
+    const own = await decide(id, { outcome: 'accept' }, { sub: 'alice', roles: ['reviewer'] });
+    expect(own.json()).toMatchObject({ status: 403, code: 'not_allowed' });
+    expect(own.json<{ detail: string }>().detail).toContain('ask another reviewer');
+
+    const item = (await decide(id, { outcome: 'accept' }, { sub: 'alice', roles: ['admin'] })).json<ItemAnswer>();
+    expect(item.timeline.at(-1)).toMatchObject({ actorType: 'admin', metadata: { decidedOwnItem: true } });
+  });
+
+  it('with the same key and outcome and another reason is refused', async () => {
+    const id = await awaitingDecision();
+    expect((await decide(id, { outcome: 'approve', reason: 'fine' }, ALICE, 'why')).statusCode).toBe(200);
+    expect((await decide(id, { outcome: 'approve', reason: 'fine' }, ALICE, 'why')).statusCode).toBe(200);
+    const other = await decide(id, { outcome: 'approve', reason: 'great' }, ALICE, 'why');
+    expect(other.json()).toMatchObject({ status: 409, code: 'idempotency_conflict' });
+  });
+
   it('is made on the state that was seen: what the owner refuses too late is no verdict of a reviewer', async () => {
     const id = await itemOf('review', 'CONFIRMING');
     const barrier = await holdItem(api.database, id);
