@@ -146,9 +146,19 @@ export function afterFailure(breaker: Breaker, settings: BreakerSettings, isOfCl
   return isOfClass ? openingChange(settings, breaker.round + 1) : null;
 }
 
-/** Whether a place has been free for so long that no item can be waiting. */
+/** Whether a place of a releasing breaker has been free for so long that no item can be waiting. */
 export function isQuiet(breaker: Breaker, settings: BreakerSettings): boolean {
-  return breaker.state === 'releasing' && -breaker.dueInMs > Math.max(QUIET_MS, 2 * spreadMs(breaker, settings));
+  return breaker.state === 'releasing' && isLeftFree(breaker, settings);
+}
+
+/** Whether an open breaker's place for a trial has been free for so long that an item would have taken it. It may be closed if no item
+ *  waits; an item of a stopped worker may wait. */
+export function isDeserted(breaker: Breaker, settings: BreakerSettings): boolean {
+  return breaker.state === 'open' && isLeftFree(breaker, settings);
+}
+
+function isLeftFree(breaker: Breaker, settings: BreakerSettings): boolean {
+  return -breaker.dueInMs > Math.max(QUIET_MS, 2 * spreadMs(breaker, settings));
 }
 
 function changeOf({ state, probing, probeEveryMs, perSecond, successes, round }: Breaker): Change {

@@ -1,12 +1,13 @@
 import type pg from 'pg';
-import { isQuiet } from '../../core/breaker.js';
+import { isDeserted, isQuiet } from '../../core/breaker.js';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
+import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
 import { recordOperatorAction } from '../spine/operator-actions.js';
 import { FIRST_ID } from '../spine/pipeline-pause.js';
 import type { Actor } from '../spine/transition.js';
-import { type BreakerRow, closeBreaker, lockBreaker } from './breaker.js';
+import { type BreakerRow, closeBreaker, countWaiting, lockBreaker } from './breaker.js';
 
 export interface CloseRequest {
   pipeline: string;
@@ -33,25 +34,32 @@ export async function closeByHand(pool: pg.Pool, asked: CloseRequest): Promise<v
   });
 }
 
-/** Closes the breakers that no item waits for any more: the last items may have been too few to bring a breaker to its
- *  full pace. Returns the closed breakers. */
+/** Closes the breakers that no item waits for any more. The last items may have been too few to bring a releasing breaker to its full
+ *  pace; and an open breaker whose items were cancelled would stay open until the next item comes. Returns the closed breakers. */
 export async function closeQuiet(
   pool: pg.Pool,
   pipelines: Readonly<Record<string, Pipeline>>,
 ): Promise<Pick<BreakerRow, 'pipeline' | 'class'>[]> {
   const { rows } = await pool.query<Pick<BreakerRow, 'pipeline' | 'class'>>(
-    `SELECT pipeline, class FROM breakers WHERE state = 'releasing' AND next_pass_at < now()`,
+    `SELECT pipeline, class FROM breakers WHERE state <> 'closed' AND next_pass_at < now()`,
   );
   const closed: Pick<BreakerRow, 'pipeline' | 'class'>[] = [];
   for (const each of rows) {
-    const settings = pipelines[each.pipeline]?.breaker;
+    const pipeline = pipelines[each.pipeline];
     const isClosed = await inTransaction(pool, async (transaction) => {
       const breaker = await lockBreaker(transaction, each.pipeline, each.class);
-      if (!breaker || (settings && !isQuiet(breaker, settings))) return false;
+      if (!breaker || !(await isUnwanted(transaction, pipeline, breaker))) return false;
       await closeBreaker(transaction, breaker, 'nothing waits for it any more');
       return true;
     });
     if (isClosed) closed.push(each);
   }
   return closed;
+}
+
+/** Whether no item waits for the breaker. A pipeline that this version lacks, or that has no breakers any more, has no such items. */
+async function isUnwanted(transaction: Sql, pipeline: Pipeline | undefined, breaker: BreakerRow): Promise<boolean> {
+  if (!pipeline?.breaker || isQuiet(breaker, pipeline.breaker)) return true;
+  if (!isDeserted(breaker, pipeline.breaker)) return false;
+  return (await countWaiting(transaction, pipeline, breaker.stages)) === 0;
 }

@@ -137,4 +137,17 @@ describe('an open breaker', () => {
     expect(closed.flat()).toEqual([{ pipeline: 'canary', class: 'NETWORK_ERROR' }]);
     expect((await breakers())[0]).toMatchObject({ state: 'closed' });
   });
+
+  it('closes by itself when it is open and no item waits for it, and not while one waits', async () => {
+    await open();
+    const { pool } = api.database;
+    await heldItem();
+    await pool.query(`UPDATE breakers SET probe_every_ms = 1000, waiting = 0, next_pass_at = now() - interval '31 s'`);
+    expect(await closeQuiet(pool, pipelines)).toEqual([]);
+
+    await pool.query('UPDATE items SET ended_at = now() WHERE ended_at IS NULL');
+
+    expect(await closeQuiet(pool, pipelines)).toEqual([{ pipeline: 'canary', class: 'NETWORK_ERROR' }]);
+    expect((await api.call({ url: '/health/ready' })).json()).toMatchObject({ parts: { breakers: { status: 'ok' } } });
+  });
 });
