@@ -93,7 +93,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
     if (request.routeOptions.schema?.body !== undefined && request.body === undefined) request.body = {};
   });
 
-  await addOpenApi(app);
+  await addOpenApi(app, settings.version);
   const parts: ApiParts = { ...deps, engineHealth: createEngineHealth(deps.engine), temporalUi: settings.temporalUi };
   addHealthRoutes(app, parts);
   addMetricsRoute(app, parts);

@@ -26,6 +26,8 @@ export type App = FastifyInstance<
 >;
 
 export interface ApiSettings {
+  /** Of this program; the OpenAPI document names it. */
+  version: string;
   auth: AuthSettings;
   limits: ApiLimits;
   /** The proxies whose word for a caller's address is taken: how many, or which; null: none. */

@@ -6,7 +6,7 @@ import type { AuthSettings } from '../api/http/auth.js';
 import { giveUpAfter } from '../api/items/engine-health.js';
 import { buildMetricsApp } from '../api/metrics-app.js';
 import { countStarts } from '../api/items/tell-engine.js';
-import { type Config, ConfigError } from '../config.js';
+import { type Config, ConfigError, readVersion } from '../config.js';
 import { buildDomainApi, loadConfig } from './parts/from-domains.js';
 import { schedulesOf } from '../core/schedules.js';
 import { createPool } from '../db/postgres/client.js';
@@ -21,7 +21,7 @@ import { scheduledJobsOf, startableJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
 import { listMissingServers } from './parts/missing-servers.js';
 import { pipelinesOf } from './parts/pipelines.js';
-import { runProcess } from './parts/run-process.js';
+import { runProcess, sayReady } from './parts/run-process.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
 /** A megabyte. Larger content is uploaded, not posted. */
@@ -54,6 +54,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   };
   const sendsMail = config.notify.smtp.url !== undefined;
   const settings = {
+    version: readVersion(),
     auth,
     limits,
     trustProxy: config.api.trustProxy,
@@ -95,7 +96,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     if (metricsApp && config.api.metricsPort) {
       await listen(metricsApp, config.api.host, config.api.metricsPort, 'METRICS_PORT');
     }
-    process.send?.({ ready: true });
+    sayReady();
     logger.info({ host: config.api.host, port: config.api.port }, 'api ready');
     if (!stop.aborted) await once(stop, 'abort');
     await delay(config.api.drainMs);

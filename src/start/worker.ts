@@ -23,7 +23,7 @@ import { createEngine } from './parts/engine.js';
 import { WORKFLOW_BUNDLE } from './parts/keep-working.js';
 import { installationOf } from './embedded/installation.js';
 import { pipelinesOf } from './parts/pipelines.js';
-import { runProcess } from './parts/run-process.js';
+import { runProcess, sayReady } from './parts/run-process.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
 /** How often the registry is told that this process is there. */
@@ -79,7 +79,7 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
   });
   const running = workers.map((worker) => worker.run());
   if (stop.aborted) workers.forEach(shutDown);
-  process.send?.({ ready: true });
+  sayReady();
   logger.info({ worker: id, pipelines: wanted }, 'worker ready');
   try {
     await Promise.all(running);

@@ -98,6 +98,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     logger,
     metrics: createMetrics(),
     settings: {
+      version: '7.8.9',
       auth: options.auth ?? { secret: SECRET },
       limits: {
         ...{ rateLimitPerMinute: 100_000, maxEventLoopDelayMs: 0, maxStreams: 100, maxStreamsPerCaller: 20 },

@@ -37,7 +37,14 @@ interface Answer {
 }
 
 const SETTINGS = {
-  ...{ auth: { secret: SECRET }, bodyLimitBytes: 100_000, temporalUi: null, sendsMail: false, trustProxy: null },
+  ...{
+    auth: { secret: SECRET },
+    bodyLimitBytes: 100_000,
+    temporalUi: null,
+    sendsMail: false,
+    trustProxy: null,
+    version: 'test',
+  },
   links: { secret: SECRET, publicUrl: undefined },
 };
 

@@ -13,11 +13,11 @@ const DOCS_CSP =
   "default-src 'self'; base-uri 'self'; img-src 'self' data:; object-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
 /** Collects the routes that are added after it, so it comes before them. */
-export async function addOpenApi(app: App): Promise<void> {
+export async function addOpenApi(app: App, version: string): Promise<void> {
   await app.register(fastifySwagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Unstuck', description: DESCRIPTION, version: '1.0.0' },
+      info: { title: 'Unstuck', description: DESCRIPTION, version },
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
     },
     transform: (route) => {

@@ -71,7 +71,7 @@ async function checkMigrations({ installation }: Patient): Promise<Finding> {
     if (pending.length === 0) return reportOk('Every migration is applied.');
     return reportProblem(
       `Not applied: ${pending.join(', ')}.`,
-      'npm start applies them to the database that DATABASE_URL names; so does npx prisma migrate deploy.',
+      'Apply them with npm run migrate; npm start applies them by itself.',
     );
   } catch (error) {
     return reportProblem(

@@ -12,16 +12,21 @@ export async function runProcess(work: (stop: AbortSignal) => Promise<void>): Pr
       stop.abort();
     });
   }
-  const alive = setInterval(() => {
-    if (process.connected) process.send?.({ alive: true });
-  }, ALIVE_EVERY_MS);
-  alive.unref();
   try {
     await work(stop.signal);
   } catch (error) {
     if (!stop.signal.aborted) process.exit(reportFailure(error));
   }
   process.exit(0);
+}
+
+/** Tells the supervisor that this process is ready, and from then on every second that it is there. */
+export function sayReady(): void {
+  process.send?.({ ready: true });
+  const timer = setInterval(() => {
+    if (process.connected) process.send?.({ alive: true });
+  }, ALIVE_EVERY_MS);
+  timer.unref();
 }
 
 function reportFailure(error: unknown): number {

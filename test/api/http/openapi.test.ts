@@ -80,6 +80,10 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  it('names the version of the program', () => {
+    expect(document).toMatchObject({ info: { version: '7.8.9' } });
+  });
+
   it('describes every operation whole: summary, tag, parameters, answers with their media types', () => {
     for (const [path, method, operation] of operations()) {
       expect(METHODS).toContain(method);
