@@ -67,15 +67,22 @@ export function sayStartNotDue(item: ItemFacts, startAfter: Date): Diagnosis {
 }
 
 export function sayStartLost(item: ItemFacts, now: Date): Diagnosis {
-  const tries =
-    item.startTries === 0 ? 'was not tried by the dispatcher yet' : `was tried ${count(item.startTries, 'time')}`;
   return {
     reason: 'start_lost',
-    sentence: `No worker has taken it up for ${ageOf(item.beatAt, now)}; its start ${tries}.`,
-    evidence: { startTries: item.startTries, beatAt: item.beatAt.toISOString() },
+    sentence: `No worker has taken it up for ${ageOf(item.beatAt, now)}; its start ${startWords(item)}.`,
+    evidence: {
+      startTries: item.startTries,
+      acceptedAt: item.acceptedAt?.toISOString() ?? null,
+      beatAt: item.beatAt.toISOString(),
+    },
     nextAction: 'The dispatcher starts it again.',
     nextAt: item.startAfter,
   };
+}
+
+function startWords({ acceptedAt, startTries }: ItemFacts): string {
+  if (acceptedAt) return 'was accepted by Temporal, which knows no run of it now';
+  return startTries === 0 ? 'was not tried by the dispatcher yet' : `was tried ${count(startTries, 'time')}`;
 }
 
 interface Sweeping {

@@ -5,7 +5,14 @@ import { PAUSED_PIPELINE, PEOPLE } from './cases/people.js';
 import { FAILING, FLOODED, STORM } from './cases/storms.js';
 import { SUSPECTS } from './cases/suspects.js';
 import { UNFIT_CODE } from './cases/unfit-code.js';
-import { AWAY, FROZEN, JUST_SUBMITTED, releaseWorkers, takeWorkersAway } from './cases/workers.js';
+import {
+  AWAY,
+  FROZEN,
+  FROZEN_FOR_LONG,
+  KILLED_BESIDE_FROZEN,
+  releaseWorkers,
+  takeWorkersAway,
+} from './cases/workers.js';
 import type { Group } from './fault-case.js';
 
 const WITHOUT_WORKERS = { strike: takeWorkersAway, mend: releaseWorkers } as const;
@@ -19,8 +26,9 @@ export const SHORT_GROUPS = [
 /** In this order, one after the other: each needs the whole installation for itself. */
 export const GROUPS: readonly Group[] = [
   ...SHORT_GROUPS,
-  { name: 'nobody has taken it up yet', cases: JUST_SUBMITTED, ...WITHOUT_WORKERS },
   { name: 'both workers are frozen', cases: FROZEN },
+  { name: 'both workers stay frozen', cases: FROZEN_FOR_LONG },
+  { name: 'one worker is killed and the other frozen', cases: KILLED_BESIDE_FROZEN },
   { name: 'the queue is flooded', cases: FLOODED },
   { name: 'the pipeline is paused', cases: PAUSED_PIPELINE },
   { name: 'Temporal is cut off', cases: CUT },

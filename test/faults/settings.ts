@@ -12,6 +12,8 @@ export const SEEN_MS = {
   byRow: 2_000 + BUSY_MS,
   /** Temporal is asked five seconds after the last sign of life, and given five to answer. */
   byTemporal: 10_000 + BUSY_MS,
+  /** A silent worker counts as there for twenty seconds, and says so every five. */
+  bySilence: 25_000 + BUSY_MS,
   /** Workers must come up again, and one of them sweep. */
   bySweep: SWEEP_MS + 2 * BUSY_MS,
 } as const;

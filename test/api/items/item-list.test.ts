@@ -22,7 +22,10 @@ beforeAll(async () => {
   await claim(api, running, 'FIRST', 'first');
   // However long the test takes, this one beats and bob's is not due.
   await api.database.pool.query(`UPDATE tasks SET beat_at = now() + interval '1 day' WHERE item_id = $1`, [running]);
-  await api.database.pool.query(`UPDATE items SET start_after = now() + interval '1 day' WHERE id = $1`, [bobs]);
+  await api.database.pool.query(
+    `UPDATE items SET accepted_at = NULL, start_after = now() + interval '1 day' WHERE id = $1`,
+    [bobs],
+  );
   await api.call({ method: 'POST', url: `/api/v1/items/${paused}/pause`, as: ADMIN, payload: { reason: 'wait' } });
   await api.call({ method: 'POST', url: `/api/v1/items/${cancelled}/cancel`, as: ALICE });
   await commit(api, await claim(api, awaiting, 'FIRST', 'first'), { is: 'done', outcome: 'done' });

@@ -70,7 +70,7 @@ describe('health', () => {
   });
 
   it('is degraded when no worker was seen for long, all have signed off, or none ever came', async () => {
-    for (const gone of [register(31), register(1, true), () => undefined]) {
+    for (const gone of [register(21), register(1, true), () => undefined]) {
       const response = await ready({}, gone);
       expect(response.json()).toMatchObject({ status: 'degraded', parts: { workers: { status: 'away' } } });
       await api.close();

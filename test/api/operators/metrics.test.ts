@@ -82,7 +82,7 @@ describe('metrics', () => {
       `INSERT INTO workers (id, name, host, pid, build, pipelines, seen_at, stopped_at, seen_gone_at, deaths)
        VALUES ('there', '', '', 1, '', '{}', now(), NULL, NULL, 1), ('died', '', '', 1, '', '{}', now(), NULL, now(), 2),
          ('stopped', '', '', 1, '', '{}', now(), now(), NULL, 0),
-         ('silent', '', '', 1, '', '{}', now() - interval '31 seconds', NULL, NULL, 0)`,
+         ('silent', '', '', 1, '', '{}', now() - interval '21 seconds', NULL, NULL, 0)`,
     );
     for (let scrapes = 0; scrapes < 2; scrapes += 1) {
       const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);

@@ -55,7 +55,7 @@ describe('the workers', () => {
 
   it('are present, silent, stopped or dead, and no longer shown after a day', async () => {
     await register('present', {});
-    await register('silent', { seenSecondsAgo: 31 });
+    await register('silent', { seenSecondsAgo: 21 });
     await register('stopped', { stopped: true });
     await register('died', { gone: true });
     await register('history', { seenSecondsAgo: 25 * 3_600, stopped: true });
