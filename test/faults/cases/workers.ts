@@ -51,13 +51,12 @@ async function isFirstFrozen(field: Field, { id }: Victim): Promise<boolean> {
   return task.status === 'running' && task.attempt === 1 && areFrozen(field);
 }
 
-/** Looked at for less than the twenty seconds after which a silent worker no longer counts as there. */
+/** Looked at for a few seconds, because a worker that was silent for twenty no longer counts as there. */
 const silentWorker: FaultCase = {
   reason: 'silent_worker',
   name: 'workers that are frozen (SIGSTOP)',
   before: ['running'],
   seenWithinMs: SEEN_MS.byRow,
-  heldUntil: 'stuck',
   create: freezeBoth,
   holds: isFirstFrozen,
   heals: (field, { id }) => wakeTheOtherFirst(field, id),
@@ -123,7 +122,6 @@ const workerDied: FaultCase = {
   name: 'a worker that was killed (SIGKILL) while the other is frozen',
   before: ['running', 'silent_worker'],
   seenWithinMs: SEEN_MS.byRow,
-  heldUntil: 'stuck',
   async create(field) {
     const id = await field.running('first', LONG);
     const { holder, other } = await holderOf(field, id);
@@ -148,6 +146,11 @@ const workerDied: FaultCase = {
     nextAt: 'none',
     ends: 'DONE',
     receipts: [{ reason: 'worker_died', actorType: 'system', result: 'moving', stagesAgain: ['first'] }],
+    // Temporal may have given the task to the frozen worker, which asks for work until it is frozen.
+    orReceipts: [
+      { reason: 'worker_died', actorType: 'system', result: 'moving', stagesAgain: ['first'] },
+      { reason: 'silent_worker', actorType: 'system', result: 'moving', stagesAgain: ['first'] },
+    ],
     trail: WALKED,
     effects: STAGES,
   },
