@@ -113,7 +113,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   return app;
 }
 
-/** A number of proxies is counted from our side: the first is the one that the connection comes from. */
+/** Proxies are counted from this process outwards: hop 0 is the address that opened the connection. */
 function trustOf(proxies: ApiSettings['trustProxy']): string[] | false | ((address: string, hop: number) => boolean) {
   return typeof proxies === 'number' ? (_address, hop) => hop < proxies : (proxies ?? false);
 }

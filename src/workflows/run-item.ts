@@ -137,7 +137,8 @@ async function runWindow(run: RunRef, step: UnitsStep): Promise<Step> {
   // crashes.
   const lanes = await Promise.allSettled(Array.from({ length: Math.min(step.width, waiting.length) }, lane));
   for (const each of lanes) if (each.status === 'rejected') throw each.reason;
-  // The unit's hold is as old as the longest of its siblings. Remove the patch when no run of 0.1.0 is open any more.
+  // The unit's hold was answered before its siblings ended, and may be over. The patch may be removed from 2026-12-16 on, in a
+  // version that is not installed directly over 0.1.0.
   if (isHold(follow) && patched('ask-after-held-unit')) return { do: 'next' };
   return follow;
 }

@@ -86,8 +86,8 @@ function needsWorker({ facts }: StuckRow): boolean {
   return facts.hold?.kind !== 'pause';
 }
 
-/** The event is raised once an hour for each pipeline, by the look at the task queue, whatever its items were doing when the last
- *  worker went. */
+/** The event is raised once an hour for each pipeline. It follows from the task queue and not from the reason of an item, because all
+ *  items may be inside a stage when the last worker dies. */
 async function raiseNoWorker({ pool, pipeline }: Turn, rows: readonly StuckRow[]): Promise<void> {
   const hour = rows[0]?.facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length) ?? '';
   await raiseEvent(pool, {
