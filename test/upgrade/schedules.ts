@@ -86,7 +86,8 @@ export async function runNow(api: SchedulesApi, schedules: readonly Scheduled[])
       const { status, errors } = await until(`the schedule ${id} has run`, () => endedSince(api, id, since));
       return status === 'completed' ? [] : [`the run of the schedule ${id} ${status}: ${errors.join('; ')}`];
     } catch (error) {
-      return [`the schedule ${id} did not run: ${sentenceOf(error)}`];
+      const told = (await listTold(api)).find((each) => each.id === id);
+      return [`the schedule ${id} did not run: ${sentenceOf(error)}; the API says ${JSON.stringify(told)}`];
     }
   });
   return (await Promise.all(findings)).flat();

@@ -175,14 +175,14 @@ export interface JobExecution {
   costCents: number;
 }
 
-/** The latest execution of each job. */
+/** The latest execution of each job, by the numeric id and not its text. */
 export async function listLatestJobs(sql: Sql, jobs: readonly string[]): Promise<JobExecution[]> {
   const { rows } = await sql.query<JobExecution>(
     `SELECT latest.* FROM unnest($1::text[]) AS wanted (job) CROSS JOIN LATERAL (
        SELECT id::text, job, CASE WHEN status = 'running' AND timeout_at < now() THEN 'failed' ELSE status END AS status,
          started_at AS "startedAt", ended_at AS "endedAt", runs, result, phases, errors,
          join_key AS key, cost_cents AS "costCents"
-       FROM job_executions e WHERE e.job = wanted.job ORDER BY id DESC LIMIT 1
+       FROM job_executions e WHERE e.job = wanted.job ORDER BY e.id DESC LIMIT 1
      ) latest`,
     [jobs],
   );

@@ -64,6 +64,12 @@ describe('a job execution', () => {
     expect(latest?.endedAt).toBeInstanceOf(Date);
   });
 
+  it('is the latest of its job, also when its id has one digit more than the one before', async () => {
+    const text = `INSERT INTO job_executions (id, job, run_id, timeout_at) VALUES ($1, 'counted', $2, now())`;
+    for (const id of [999_999, 1_000_000]) await spine.pool.query(text, [id, randomUUID()]);
+    expect(await listLatestJobs(spine.pool, ['counted'])).toMatchObject([{ id: '1000000' }]);
+  });
+
   it('begun twice by one run, whose first answer was lost, is one', async () => {
     const runId = randomUUID();
     const first = await begin('again', { runId });
