@@ -62,7 +62,7 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
         .map((id) => id.trim())
         .filter((id) => id !== ''),
       retentionAt: given.RETENTION_AT,
-      rescuesPerSweep: given.SWEEP_MAX_RESCUES,
+      rescuesPerSecond: given.SWEEP_RESCUES_PER_SECOND,
     },
     kept: {
       hourlyMetricsMs: msOf(given.HOURLY_METRICS_KEPT),

@@ -68,8 +68,8 @@ export const engineSettings = z.object({
   RETENTION_AT: text('a time of day in UTC such as 04:00', (value) => /^([01]\d|2[0-3]):[0-5]\d$/.test(value)).default(
     '04:00',
   ),
-  // A hundred starts are a second's work for Temporal; after an outage the rest follows sweep by sweep.
-  SWEEP_MAX_RESCUES: whole(1, 100_000).default(100),
+  // A fraction of what workers take up, so that items whose runs failed together do not push others aside.
+  SWEEP_RESCUES_PER_SECOND: whole(1, 10_000).default(20),
   HOURLY_METRICS_KEPT: keptText.default('48h'),
   JOB_EXECUTIONS_KEPT: keptText.default('30d'),
   NOTIFICATIONS_KEPT: keptText.default('30d'),

@@ -47,8 +47,6 @@ export interface ScheduledJob {
 export interface ScheduleSettings {
   /** Ids that an operator has switched off. */
   off: readonly string[];
-  /** Rescues in one sweep: after an outage all items must not be started at once. */
-  rescuesPerSweep: number;
 }
 
 const DAY_MS = msOf('1d');
@@ -65,17 +63,20 @@ const CATCH_UP_MS = 10_000;
 /** A daily run is worth catching up with for as long as a restart of Temporal may take. */
 const DAILY_CATCH_UP_MS = msOf('1h');
 
+/** Workers of version 0.1 rescue so many items in one sweep. Remove it when no such worker can run beside this version. */
+const RESCUES_OF_OLDER_WORKERS = 100;
+
 /** Every schedule there is: a sweep for each pipeline, and the jobs that have a schedule. */
 export function schedulesOf(
   pipelines: Readonly<Record<string, Pipeline>>,
   jobs: readonly ScheduledJob[],
-  { off, rescuesPerSweep }: ScheduleSettings,
+  { off }: ScheduleSettings,
 ): ScheduleRow[] {
   const isOn = (id: string): boolean => !off.includes(id);
   return [
     ...Object.values(pipelines).map(({ name, sweep }): ScheduleRow => {
       const when = { every: sweep.every };
-      const input = { pipeline: name, rescues: rescuesPerSweep };
+      const input = { pipeline: name, rescues: RESCUES_OF_OLDER_WORKERS };
       const id = sweepIdOf(name);
       const timing = { id, when, ...timesOf(when), isOn: isOn(id) };
       return { ...timing, taskQueue: MAINTENANCE_QUEUE, workflow: 'sweep', input, sweeps: name };

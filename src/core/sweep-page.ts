@@ -2,7 +2,7 @@ export interface SweepPageInput {
   pipeline: string;
   /** When the sweep began, by the database's clock. Items that were examined since then are left for the next sweep. */
   startedAt: string;
-  /** How many items this sweep may still rescue. */
+  /** Only workers of version 0.1 read it: how many items the sweep may still rescue. */
   rescuesLeft: number;
 }
 

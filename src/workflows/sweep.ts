@@ -24,8 +24,7 @@ export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts
     const total = emptyPage();
     let pages = 0;
     while (!total.isLast && !isTimeUp()) {
-      const rescuesLeft = Math.max(0, rescues - total.reEnqueued - (total.started ?? 0));
-      const page = await timePhase(record, 'pages', () => sweepPage({ pipeline, startedAt, rescuesLeft }));
+      const page = await timePhase(record, 'pages', () => sweepPage({ pipeline, startedAt, rescuesLeft: rescues }));
       addPage(total, page);
       pages += 1;
       note(record, total, pages);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { intervalMsOf, type ScheduledJob, schedulesOf } from '../../src/core/schedules.js';
 import { canary } from '../../src/domains/canary/table.js';
 
-const settings = { off: [], rescuesPerSweep: 100 };
+const settings = { off: [] };
 
 const jobs: ScheduledJob[] = [
   { name: 'tidy', when: { dailyAt: '04:00' }, input: {} },

@@ -51,7 +51,7 @@ describe('a sweep', () => {
     const id = await maintenance.play('sweep', { pipeline: 'paged', rescues: 3 });
     await worker.stop();
 
-    expect(asked.map(({ rescuesLeft }) => rescuesLeft)).toEqual([3, 1, 1]);
+    expect(asked.map(({ rescuesLeft }) => rescuesLeft)).toEqual([3, 3, 3]);
     expect(new Set(asked.map(({ startedAt }) => startedAt)).size).toBe(1);
     const [job] = await maintenance.jobs('sweep-paged');
     expect(job).toMatchObject({

@@ -29,8 +29,8 @@ export interface Swept {
 
 export interface SweepContext {
   queue: Pick<Facts, 'pollers' | 'backlog'>;
-  /** Within what one sweep may do. */
-  mayRescue: boolean;
+  /** Ends when the next rescue may begin. */
+  awaitTurn: () => Promise<void>;
 }
 
 /** Reasons of a silence that needs no rescue: the item is held, is tried again at a known time, or its worker has just
@@ -50,8 +50,8 @@ export async function sweepItem(
   const look = isHeld(row.facts) ? ({ is: 'unknown' } as const) : await deps.engine.describe(run);
   const facts: Facts = { ...row.facts, ...context.queue, ...engineFactsOf(look), pipeline };
   const decision = rescueDecision(facts);
-  const isHeldBack = !context.mayRescue && (decision.do === 'start' || decision.do === 'restart');
-  const did = isHeldBack ? 'left' : await actUnlessMoved(() => carryOut(deps, pipeline, row, decision));
+  if (decision.do === 'restart' && !decision.isFree) await context.awaitTurn();
+  const did = await actUnlessMoved(() => carryOut(deps, pipeline, row, decision));
   const { reason, sentence } = decision.diagnosis;
   // Items that are only reported are counted and shown, but not logged: thousands of waiting items must not become
   // thousands of lines.

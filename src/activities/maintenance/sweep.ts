@@ -9,6 +9,7 @@ import type { StuckRow } from '../../db/recovery/stuck-facts.js';
 import { queueFactsOf } from '../../db/recovery/queue-facts.js';
 import type { Engine } from '../../ports/engine.js';
 import { tidyOpenRuns } from './open-runs.js';
+import { createPace } from './pace.js';
 import { type SweepContext, sweepItem, type Swept } from './sweep-item.js';
 
 export interface SweepDeps {
@@ -16,11 +17,16 @@ export interface SweepDeps {
   engine: Engine;
   pipelines: Readonly<Record<string, Pipeline>>;
   logger: Logger;
+  /** Items of a pipeline that are rescued in a second. Items whose runs Temporal has lost are not counted. */
+  rescuesPerSecond: number;
 }
 
 /** Items of one page. Each costs a question to Temporal and at most one short transaction. So a page takes seconds even
  *  when Temporal is slow, and a worker that dies during a page leaves little undone. */
 const PAGE_ITEMS = 100;
+
+/** A page waits for its rescues this long at most, because the shortest sweep takes only a few seconds. */
+const PAGE_SECONDS = 2;
 
 /** Items looked at together: enough to hide the way to Temporal, and half of a process's connections at most. */
 const AT_ONCE = 5;
@@ -37,10 +43,11 @@ export function createSweep(deps: SweepDeps): SweepActivities {
 async function sweepPage(deps: SweepDeps, input: SweepPageInput): Promise<SweepPage> {
   const pipeline = deps.pipelines[input.pipeline];
   if (!pipeline) throw new Error(`no pipeline '${input.pipeline}' in this version`);
-  const rows = await takeStuck(deps.pool, pipeline, { startedAt: input.startedAt, limit: PAGE_ITEMS });
-  const page = { ...emptyPage(), examined: rows.length, isLast: rows.length < PAGE_ITEMS };
+  const limit = Math.min(PAGE_ITEMS, PAGE_SECONDS * deps.rescuesPerSecond);
+  const rows = await takeStuck(deps.pool, pipeline, { startedAt: input.startedAt, limit });
+  const page = { ...emptyPage(), examined: rows.length, isLast: rows.length < limit };
   try {
-    if (rows.length > 0) await sweepRows({ ...deps, pipeline, rescuesLeft: input.rescuesLeft, page }, rows);
+    if (rows.length > 0) await sweepRows({ ...deps, pipeline, page }, rows);
     if (page.isLast) await tidyOpenRuns(deps, pipeline, page);
   } catch (error) {
     if (!isEngineAway(error)) throw error;
@@ -57,23 +64,18 @@ async function sweepPage(deps: SweepDeps, input: SweepPageInput): Promise<SweepP
 /** One page's work and its counts. */
 interface Turn extends SweepDeps {
   pipeline: Pipeline;
-  rescuesLeft: number;
   page: SweepPage;
 }
 
 async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
-  const { page, rescuesLeft } = turn;
   const queue = await queueFactsOf(turn.pool, await turn.engine.queue(turn.pipeline.name));
   if (queue.pollers === 0 && rows.some(needsWorker)) await raiseNoWorker(turn, rows);
+  const awaitTurn = createPace(turn.rescuesPerSecond);
   const waiting = [...rows];
-  let inHand = 0;
   async function lane(): Promise<void> {
     for (let row = waiting.shift(); row; row = waiting.shift()) {
-      // An item that another lane has in hand may become a rescue. Two lanes must not both take the last place.
-      const mayRescue = page.reEnqueued + (page.started ?? 0) + inHand < rescuesLeft;
-      inHand += 1;
-      const swept = await sweepOrNote(turn, row, { queue, mayRescue }).finally(() => (inHand -= 1));
-      if (swept) count(page, row, swept);
+      const swept = await sweepOrNote(turn, row, { queue, awaitTurn });
+      if (swept) count(turn.page, row, swept);
     }
   }
   // Waits for every lane, because a count that is added after the page is answered would be lost.

@@ -58,7 +58,7 @@ export async function runMaintenance(
 
 export function maintenanceWorkerOf(parts: MaintenanceParts, connection: NativeConnection): Promise<Worker> {
   const { config, pool, identity } = parts;
-  const { sweepPage } = createSweep(parts);
+  const { sweepPage } = createSweep({ ...parts, rescuesPerSecond: config.schedules.rescuesPerSecond });
   return createQueueWorker({
     queue: MAINTENANCE_QUEUE,
     connection,

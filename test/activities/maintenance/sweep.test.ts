@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createSweep } from '../../../src/activities/maintenance/sweep.js';
+import { sweepItem } from '../../../src/activities/maintenance/sweep-item.js';
 import { AppError } from '../../../src/core/errors.js';
 import type { Pipeline } from '../../../src/core/pipeline.js';
 import type { RunRef } from '../../../src/core/run.js';
 import type { SweepPage } from '../../../src/core/sweep-page.js';
 import { pauseItem, rescueItem } from '../../../src/db/spine/control.js';
+import type { StuckRow } from '../../../src/db/recovery/stuck-facts.js';
+import { takeStuck } from '../../../src/db/recovery/stuck.js';
 import { registerWorker } from '../../../src/db/recovery/workers.js';
 import type { Engine } from '../../../src/ports/engine.js';
 import { createFakeEngine, type FakeEngine } from '../../api/fake-engine.js';
@@ -45,15 +48,16 @@ function scene(table: Pipeline = straight, logger: Logger = silent) {
     );
     return id;
   }
-  async function sweep(options: { engine?: Engine; rescuesLeft?: number; startedAt?: Date } = {}): Promise<SweepPage> {
+  async function sweep(options: { engine?: Engine; perSecond?: number; startedAt?: Date } = {}): Promise<SweepPage> {
     const { sweepPage } = createSweep({
       pool: spine.limited,
       engine: options.engine ?? engine,
       pipelines: { [pipeline.name]: pipeline },
       logger,
+      rescuesPerSecond: options.perSecond ?? 1_000,
     });
     const startedAt = (options.startedAt ?? new Date()).toISOString();
-    return sweepPage({ pipeline: pipeline.name, startedAt, rescuesLeft: options.rescuesLeft ?? 100 });
+    return sweepPage({ pipeline: pipeline.name, startedAt, rescuesLeft: 0 });
   }
   return { pipeline, engine, hand, stuck, sweep, find: () => pipeline };
 }
@@ -165,13 +169,29 @@ describe('a sweep rescues', () => {
     expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2, rescues: 3 });
   });
 
-  it('no more than it may, and the rest next time', async () => {
-    const { stuck, sweep } = scene();
-    const ids = await Promise.all(Array.from({ length: 8 }, () => stuck()));
-    expect(await sweep({ rescuesLeft: 3 })).toMatchObject({ totalStuck: 8, reEnqueued: 3 });
-    expect(await sweep({ rescuesLeft: 0, startedAt: later() })).toMatchObject({ examined: 5, reEnqueued: 0 });
-    expect(await sweep({ startedAt: later(2) })).toMatchObject({ totalStuck: 5, reEnqueued: 5 });
-    for (const id of ids) expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2 });
+  it('items whose runs ended at its pace, and items whose runs Temporal lost without waiting', async () => {
+    const { stuck, engine, pipeline } = scene();
+    await Promise.all([stuck(), stuck()]);
+    const startedAt = new Date().toISOString();
+    const rows = await takeStuck(spine.pool, pipeline, { startedAt, limit: 2 });
+    const [ended, lost] = rows as [StuckRow, StuckRow];
+    const deps = { pool: spine.pool, engine, logger: silent };
+    let turns = 0;
+    const context = { queue: { pollers: 1, backlog: 0 }, awaitTurn: async () => void (turns += 1) };
+
+    expect(await sweepItem(deps, pipeline, ended, context)).toMatchObject({ did: 'rescued' });
+    expect(turns).toBe(1);
+    engine.status = { is: 'gone', how: 'never_existed' };
+    expect(await sweepItem(deps, pipeline, lost, context)).toMatchObject({ did: 'rescued' });
+    expect(turns).toBe(1);
+  });
+
+  it('pages that its pace lets it end in time', async () => {
+    const { stuck, engine, sweep } = scene();
+    engine.status = { is: 'gone', how: 'never_existed' };
+    await Promise.all(Array.from({ length: 8 }, () => stuck()));
+    expect(await sweep({ perSecond: 3 })).toMatchObject({ examined: 6, reEnqueued: 6, isLast: false });
+    expect(await sweep({ perSecond: 3, startedAt: later() })).toMatchObject({ examined: 2, isLast: true });
   });
 
   it('page by page, each item once a sweep', async () => {
@@ -466,7 +486,13 @@ describe('sweeps', () => {
   });
 
   it('of a pipeline that this version does not know fail', async () => {
-    const { sweepPage } = createSweep({ pool: spine.pool, engine: createFakeEngine(), pipelines: {}, logger: silent });
+    const { sweepPage } = createSweep({
+      pool: spine.pool,
+      engine: createFakeEngine(),
+      pipelines: {},
+      logger: silent,
+      rescuesPerSecond: 1,
+    });
     await expect(
       sweepPage({ pipeline: 'unheard', startedAt: new Date().toISOString(), rescuesLeft: 1 }),
     ).rejects.toThrow("no pipeline 'unheard'");

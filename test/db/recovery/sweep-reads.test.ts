@@ -54,8 +54,14 @@ async function sweeper(): Promise<(pool: pg.Pool) => Promise<SweepPage>> {
   engine.open = rows.map(({ id }) => ({ pipeline: slow.name, itemId: id, epoch: 1, startedAt: new Date() }));
   const logger = pino({ level: 'silent' });
   return (pool) => {
-    const { sweepPage } = createSweep({ pool, engine, pipelines: { [slow.name]: slow }, logger });
-    return sweepPage({ pipeline: slow.name, startedAt: new Date().toISOString(), rescuesLeft: 100 });
+    const { sweepPage } = createSweep({
+      pool,
+      engine,
+      pipelines: { [slow.name]: slow },
+      logger,
+      rescuesPerSecond: 100,
+    });
+    return sweepPage({ pipeline: slow.name, startedAt: new Date().toISOString(), rescuesLeft: 0 });
   };
 }
 
