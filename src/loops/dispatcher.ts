@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
-import { clearWake, type DueItem, noteAccepted, takeDueStarts, takeDueWakes } from '../db/spine/due.js';
+import { clearWake, countDueWakes, type DueItem, noteAccepted, takeDueStarts, takeDueWakes } from '../db/spine/due.js';
 import { firstStepOf } from '../db/spine/items.js';
 import { releaseHeld } from '../db/spine/held.js';
 import { walkReleased } from '../db/spine/pipeline-pause.js';
@@ -18,9 +18,12 @@ export interface DispatcherDeps {
 /** Items of one turn. After a full page the next turn begins at once. */
 const PAGE = 50;
 
-/** Items of a hold that is gone, which one turn marks to be woken. This is a few turns' worth of wakes, so that a large pipeline
- *  comes back as fast as wakes are sent and no faster. */
+/** Items of a hold that is gone, which one turn marks to be woken. */
 const RELEASED_PAGE = 200;
+
+/** While so many wakes are due, no more items are released. A large pipeline comes back as fast as wakes are sent, and a wake of
+ *  another pipeline stands behind these wakes and not behind all items that were held. */
+const WAKES_AHEAD = 400;
 
 /** A lost start is seen within this time. A turn costs one cheap index look-up. */
 const EVERY_MS = 500;
@@ -72,7 +75,8 @@ async function wakeDue(deps: DispatcherDeps): Promise<Counts> {
 }
 
 /** Returns how many items the pages had. */
-async function releaseDue({ pool }: Pick<DispatcherDeps, 'pool'>): Promise<number> {
+export async function releaseDue({ pool }: Pick<DispatcherDeps, 'pool'>): Promise<number> {
+  if ((await countDueWakes(pool, WAKES_AHEAD)) >= WAKES_AHEAD) return 0;
   return (await releaseHeld(pool, RELEASED_PAGE)) + (await walkReleased(pool, RELEASED_PAGE));
 }
 

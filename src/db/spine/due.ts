@@ -52,6 +52,12 @@ export async function noteAccepted(pool: pg.Pool, item: Pick<DueItem, 'itemId' |
   );
 }
 
+/** Counts the wakes that are due, and no further than `atMost`. */
+export async function countDueWakes(pool: pg.Pool, atMost: number): Promise<number> {
+  const { rows } = await pool.query('SELECT 1 FROM items WHERE wake_after <= now() LIMIT $1', [atMost]);
+  return rows.length;
+}
+
 /** Takes rows whose run has not seen the latest decision, pause or cancel yet. */
 export async function takeDueWakes(pool: pg.Pool, limit: number): Promise<DueItem[]> {
   const { rows } = await pool.query<DueItem>(
