@@ -19,11 +19,8 @@ export interface Scene {
 /** Makes and fills a database. The live items lie far apart among the finished ones, each on a page of its own: no page that
  *  a sweep must read for one of them serves another, whatever the size. */
 export async function openScene(serverUrl: string, name: string, finished: number): Promise<Scene> {
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await once(serverUrl, `CREATE DATABASE ${name}`);
-  await migrate(url.href, join(import.meta.dirname, '../prisma/migrations'));
-  const control = new pg.Client({ connectionString: url.href, application_name: 'control' });
+  const url = await openEmpty(serverUrl, name);
+  const control = new pg.Client({ connectionString: url, application_name: 'control' });
   await control.connect();
   // Every task's item was written a statement before: millions of foreign keys need not be looked up.
   await control.query(`SET session_replication_role = replica`);
@@ -34,7 +31,16 @@ export async function openScene(serverUrl: string, name: string, finished: numbe
   await control.query(`SET session_replication_role = origin`);
   // What autovacuum would do within minutes, so that it does not do it while we measure.
   await control.query('VACUUM (ANALYZE)');
-  return { name, url: url.href, finished, control };
+  return { name, url, finished, control };
+}
+
+/** Makes a database with all tables and no rows. */
+export async function openEmpty(serverUrl: string, name: string): Promise<string> {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  await once(serverUrl, `CREATE DATABASE ${name}`);
+  await migrate(url.href, join(import.meta.dirname, '../prisma/migrations'));
+  return url.href;
 }
 
 /** To build the indexes afterwards takes half the time of feeding them row by row. */

@@ -1,9 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
-import { startPostgres } from '../src/start/embedded/embedded-postgres.js';
-import { freePort } from '../test/support/free-port.js';
+import { type BenchServer, withServer } from './server.js';
 import { LIVE, openScene, type Scene } from './sweep-data.js';
 import { report, say, type Swept, type SweptScenes } from './sweep-report.js';
 import { sweeperOf } from './sweep-side.js';
@@ -14,38 +9,13 @@ export { benchmarkAgainst } from './sweep-against.js';
 const ITEMS = Number(process.env['BENCH_ITEMS'] ?? 1_000_000);
 const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 20);
 
-type Stops = (() => Promise<void> | void)[];
-
 /** A sweep over a thousand live items, fifty of them stuck, among a million and among a hundred thousand; and what sweeps cost
  *  those who write at the same time. */
 export async function benchmark(): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'unstuck-bench-'));
-  const stops: Stops = [
-    () => {
-      rmSync(folder, { recursive: true, force: true });
-    },
-  ];
-  try {
-    return await measure(folder, stops);
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
+  return withServer(measure);
 }
 
-async function measure(folder: string, stops: Stops): Promise<boolean> {
-  // The last two only shorten the loading.
-  const settings = {
-    shared_preload_libraries: 'pg_stat_statements',
-    max_wal_size: '4GB',
-    maintenance_work_mem: '256MB',
-  };
-  const postgres = await startPostgres({ dataDir: folder, port: await freePort(), log: () => undefined, settings });
-  stops.push(postgres.stop);
-  const server = new pg.Client({ connectionString: postgres.url });
-  await server.connect();
-  stops.push(() => server.end());
-  await server.query('CREATE EXTENSION pg_stat_statements');
-
+async function measure({ url, session, stops }: BenchServer): Promise<boolean> {
   const finished = ITEMS - LIVE;
   const scenes: Scene[] = [];
   for (const [name, count] of [
@@ -53,15 +23,15 @@ async function measure(folder: string, stops: Stops): Promise<boolean> {
     ['few', Math.round(finished / 10)],
   ] as const) {
     const began = performance.now();
-    const scene = await openScene(postgres.url, name, count);
+    const scene = await openScene(url, name, count);
     stops.push(() => scene.control.end());
     scenes.push(scene);
     say(`${String(LIVE)} live and ${String(count)} finished items loaded in ${seconds(began)} s`);
   }
   // What loading left to be written is written now, and not while we measure.
-  await server.query('CHECKPOINT');
+  await session.query('CHECKPOINT');
   const [many, few] = scenes as [Scene, Scene];
-  const swept = { many: await sweeperOf(many, server, stops), few: await sweeperOf(few, server, stops) };
+  const swept = { many: await sweeperOf(many, session, stops), few: await sweeperOf(few, session, stops) };
   const figures = await interleave(swept);
   return report(figures, await writersBesideSweeps(many.url), { many, few });
 }
