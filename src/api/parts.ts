@@ -63,6 +63,8 @@ export interface ApiDeps {
   /** The routes of the domains, in the order of their registry. */
   domainRoutes: readonly ((app: App, parts: ApiParts) => void)[];
   follows: readonly FollowPart[];
+  /** What operators should know of the domains' settings. Health shows it. */
+  remarks: readonly string[];
   hub: EventHub;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null; slowestDuty?(): string };

@@ -61,7 +61,7 @@ async function operatorOf(line: Line): Promise<(path: string, body: object) => P
       metrics: createMetrics(),
     },
     ...{ settings: { ...SETTINGS, limits }, decisionSaves: {} },
-    ...{ domainRoutes: [], follows: [] },
+    ...{ domainRoutes: [], follows: [], remarks: [] },
   });
   apps.push(app);
   const headers = { authorization: `Bearer ${await tokenOf(ADMIN)}` };

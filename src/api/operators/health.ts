@@ -22,6 +22,7 @@ const Health = z.object({
     breakers: Part,
     sweeps: Part,
   }),
+  remarks: z.array(z.string()).describe('What operators should know of the settings; it changes no status'),
 });
 
 /** Below the limit of the checker that asks, usually 5 s, and long enough that a busy machine is not taken for a dead
@@ -31,7 +32,9 @@ const PATIENCE_MS = 4_000;
 /** A turn of these loops takes half a second, and some seconds while Temporal does not answer. */
 const LOOP_LATE_MS = 30_000;
 
-type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher' | 'sweeps' | 'leaving'> & { engineHealth: EngineHealth };
+type Deps = Pick<ApiDeps, 'prisma' | 'dispatcher' | 'watcher' | 'sweeps' | 'leaving' | 'remarks'> & {
+  engineHealth: EngineHealth;
+};
 
 export function addHealthRoutes(app: App, deps: Deps): void {
   const tags = ['operation'];
@@ -80,6 +83,7 @@ export function addHealthRoutes(app: App, deps: Deps): void {
       return {
         status: isDegraded ? ('degraded' as const) : ('ok' as const),
         parts: { postgres: sayOk('Postgres answers.'), ...parts },
+        remarks: [...deps.remarks],
       };
     },
   );

@@ -12,6 +12,7 @@ import { addSubmissionSlaRoute } from './api/submission-sla.js';
 import { addSubmissionStatsRoute } from './api/submission-stats.js';
 import { addSubmissionRoutes } from './api/submissions.js';
 import { createVerdictLetter } from './api/verdict-letter.js';
+import { missingModelRemark } from './core/judgement/approver.js';
 import { submissionKeeps } from './db/keeps.js';
 import { publishSkill } from './db/skills.js';
 import { type SubmissionSettings, submissionSettings } from './settings.js';
@@ -36,6 +37,7 @@ export const submissionDomain: Domain<SubmissionSettings> = {
   jobs: submissionJobs,
   keeps: submissionKeeps,
   checks: submissionChecks,
+  remarks: (settings) => [missingModelRemark(settings)].filter((remark) => remark !== null),
   async stages({ reads }, settings) {
     const { submissionStagesOf } = await import('./start/submission-stages.js');
     return { submission: await submissionStagesOf(reads, settings) };
@@ -57,5 +59,6 @@ export const submissionDomain: Domain<SubmissionSettings> = {
   letters: ({ links }) => ({ submission: createVerdictLetter(createStatusLinks(links, STATUS_LINKS)) }),
   commands: {
     submit: () => import('./start/submit.js'),
+    review: () => import('./start/review.js'),
   },
 };

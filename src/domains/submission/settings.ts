@@ -15,6 +15,7 @@ export const submissionSettings = defineSettings({
   settingsOf: (given, projectRoot) => ({
     ...submissionOf(given, projectRoot),
     judge: judgeOf(given),
+    mayRulesApprove: given.JUDGE_RULES_MAY_APPROVE === 'true',
     jobs: jobsOf(given),
     sources: sourcesOf(given),
     kept: keptOf(given),

@@ -18,7 +18,7 @@ export interface ApiClientOptions {
   url: string;
   token: string;
   /** Whose token the command needs at least. */
-  whose: "an admin's" | "a user's";
+  whose: "an admin's" | "a reviewer's" | "a user's";
 }
 
 /** The API answers in milliseconds. An API that is starved of CPU may need seconds. */
@@ -27,6 +27,9 @@ const ANSWER_WITHIN_MS = 10_000;
 /** A busy API says when to come back: at most a minute later, when its rate limit begins anew. */
 const TRIES = 5;
 const MAX_WAIT_MS = 61_000;
+
+/** The request is refused for what it asks. The API's own sentence says why, and what to ask instead. */
+const REFUSALS: readonly number[] = [400, 404, 409];
 
 const Problem = z.object({ detail: z.string() });
 
@@ -60,14 +63,15 @@ export function createApiClient({ name, url, token, whose }: ApiClientOptions): 
         if (answer.success) return answer.data;
         throw new StartError(`${name}: what answers at ${url} is not the API of this installation.`);
       }
-      const why = Problem.safeParse(body).data?.detail ?? `status ${response.status}`;
+      const told = Problem.safeParse(body).data?.detail;
+      const why = told ?? `status ${response.status}`;
       if (response.status === 401) {
         throw new StartError(`${name}: the API at ${url} refused the token: ${why}. Give ${whose} with --token.`);
       }
       if (response.status === 403) {
-        throw new StartError(`${name}: the token is not ${whose}: ${why}. Give ${whose} with --token.`);
+        throw new StartError(`${name}: the token may not do this: ${why}. Give ${whose} with --token.`);
       }
-      if (response.status === 400) throw new StartError(`${name}: ${why}.`);
+      if (told !== undefined && REFUSALS.includes(response.status)) throw new StartError(`${name}: ${why}.`);
       throw new StartError(`${name}: the API at ${url} did not do its part: ${why}.`);
     },
   };

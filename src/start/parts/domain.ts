@@ -47,6 +47,8 @@ export interface Domain<Settings = unknown> {
   keeps?: readonly RetentionPart<Settings>[];
   /** The words for the end of an item, by pipeline. → loops/courier */
   letters?(parts: LetterParts): Readonly<Record<string, WriteLetter>>;
+  /** What operators should know of these settings; it changes no status. → api/operators/health */
+  remarks?(settings: Settings): readonly string[];
   /** → doctor */
   checks?: readonly Check[];
   /** Programs for a person at a terminal; importing a program runs it. → start/do */
@@ -54,7 +56,10 @@ export interface Domain<Settings = unknown> {
 }
 
 /** The settings of a domain in the configuration, with their type. */
-export function settingsOf<Settings>(config: Config, { name, settings }: Domain<Settings>): Settings {
+export function settingsOf<Settings>(
+  config: Config,
+  { name, settings }: Pick<Domain<Settings>, 'name' | 'settings'>,
+): Settings {
   if (settings !== undefined && !(name in config.domains))
     throw new Error(`the configuration was read without ${name}`);
   return config.domains[name] as Settings;

@@ -38,7 +38,7 @@ export async function createStages(
   return Object.assign({}, ...built) as StagesByPipeline;
 }
 
-type DomainApi = Pick<ApiDeps, 'decisionSaves' | 'domainRoutes' | 'follows'>;
+type DomainApi = Pick<ApiDeps, 'decisionSaves' | 'domainRoutes' | 'follows' | 'remarks'>;
 
 /** The parts that the domains add to the API. */
 export function buildDomainApi(config: Config): DomainApi {
@@ -46,6 +46,7 @@ export function buildDomainApi(config: Config): DomainApi {
     decisionSaves: Object.assign({}, ...DOMAINS.map(({ decisions }) => decisions)) as DomainApi['decisionSaves'],
     domainRoutes: DOMAINS.map((domain) => (app, parts) => domain.routes?.(app, parts, settingsOf(config, domain))),
     follows: DOMAINS.flatMap(({ follows = [] }) => follows),
+    remarks: DOMAINS.flatMap((domain) => domain.remarks?.(settingsOf(config, domain)) ?? []),
   };
 }
 

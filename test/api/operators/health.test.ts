@@ -40,6 +40,18 @@ describe('health', () => {
     });
   });
 
+  it('shows what operators should know of the settings, and stays ok', async () => {
+    const byRules = await ready({ environment: { JUDGE_RULES_MAY_APPROVE: 'true' } }, register(1));
+    expect(byRules.json()).toMatchObject({
+      status: 'ok',
+      remarks: [expect.stringContaining('JUDGE_RULES_MAY_APPROVE=true')],
+    });
+    await api.close();
+    const judge = { JUDGE_PROVIDER: 'anthropic', JUDGE_MODEL: 'm', JUDGE_API_KEY: 'k' };
+    const byModel = await ready({ environment: judge }, register(1));
+    expect(byModel.json()).toMatchObject({ status: 'ok', remarks: [] });
+  });
+
   it('turns when the process is to stop: others are asked, and this one serves on and hangs up after each answer', async () => {
     const leaving = new AbortController();
     const before = await ready({ leaving: leaving.signal }, register(1));

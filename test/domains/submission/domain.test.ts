@@ -29,6 +29,6 @@ describe('the schedules of submissions', () => {
   });
 });
 
-it('has the doctor look for git', () => {
-  expect(submissionDomain.checks?.map(({ name }) => name)).toEqual(['git']);
+it('has the doctor look for git and for the judge', () => {
+  expect(submissionDomain.checks?.map(({ name }) => name)).toEqual(['git', 'judge']);
 });

@@ -65,6 +65,12 @@ describe('the judge of skills', () => {
     expect(settingsWith({}).judge).toBeNull();
   });
 
+  it('approves nothing by rules alone unless that is asked for', () => {
+    expect(settingsWith({}).mayRulesApprove).toBe(false);
+    expect(settingsWith({ JUDGE_RULES_MAY_APPROVE: 'true' }).mayRulesApprove).toBe(true);
+    expect(problemsOf({ JUDGE_RULES_MAY_APPROVE: 'yes' })).toHaveLength(1);
+  });
+
   it('is a model of Anthropic, at their own address unless another is named', () => {
     const given = { JUDGE_PROVIDER: 'anthropic', JUDGE_API_KEY: key, JUDGE_MODEL: 'claude' };
 

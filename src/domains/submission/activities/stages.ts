@@ -1,7 +1,7 @@
 import { SUBMISSION_CODES } from '../errors.js';
 import { createHash } from 'node:crypto';
 import { AppError, isAppError } from '../../../core/errors.js';
-import { isWholeJudgement, type JudgeVerdict, judgeVerdictOf } from '../core/judgement/judgement.js';
+import { isWholeJudgement, type JudgeVerdict, judgeVerdictOf, NO_MODEL_CONCERN } from '../core/judgement/judgement.js';
 import type { Certification } from '../db/skills.js';
 import { saveJudgement, saveScan, saveVendor, type SubmissionRow } from '../db/submissions.js';
 import type { submission } from '../table.js';
@@ -22,6 +22,8 @@ export interface SubmissionDeps {
   source: SkillSource;
   scanner: SkillScanner;
   judge: Judge;
+  /** Whether a skill that the judge approves is published without a person. */
+  mayJudgeApprove: boolean;
 }
 
 const OUTCOMES = { approve: 'pass', review: 'concerns', reject: 'fail' } as const satisfies Record<
@@ -64,8 +66,12 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       const judgement = known && isWholeJudgement(known) ? known : await askJudge(deps.judge, skill, signal);
       if ('declined' in judgement) return { outcome: 'unjudged', note: { reason: judgement.declined } };
       const { score, model } = judgement;
-      const outcome = OUTCOMES[judgeVerdictOf(judgement)];
+      const verdict = judgeVerdictOf(judgement);
+      // Never stored with the judgement, because the setting may change before the judgement is used again.
+      const isLeftToPerson = verdict === 'approve' && !deps.mayJudgeApprove;
+      const outcome = OUTCOMES[isLeftToPerson ? 'review' : verdict];
       const concerns = [
+        ...(isLeftToPerson ? [NO_MODEL_CONCERN] : []),
         ...judgement.limits.map(({ because }) => because),
         ...judgement.concerns.map(({ text }) => text),
       ];

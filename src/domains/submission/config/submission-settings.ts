@@ -27,6 +27,7 @@ export const submissionVariables = {
   JUDGE_API_KEY: z.string().optional(),
   // The name of the built-in rules is never a model's.
   JUDGE_MODEL: text('the name of a model', (value) => !/^rules-/i.test(value)).optional(),
+  JUDGE_RULES_MAY_APPROVE: oneOf('true', 'false').default('false'),
   JUDGE_ANSWER_FORMAT: oneOf('json_schema', 'json_object', 'none').default('json_schema'),
   // Twice the time in which nineteen of twenty judgements must be made. A model that has not answered by then hangs. A
   // timeout longer than the stage's own would never be reached.

@@ -14,7 +14,7 @@ import type { SubmissionSettings } from '../settings.js';
 
 export async function submissionStagesOf(
   reads: Sql,
-  { address, vendors, fetchTimeoutMs, temporaryFolder, judge }: SubmissionSettings,
+  { address, vendors, fetchTimeoutMs, temporaryFolder, judge, mayRulesApprove }: SubmissionSettings,
 ): Promise<Stages<typeof submission>> {
   await mkdir(temporaryFolder, { recursive: true });
   return submissionStages({
@@ -27,5 +27,6 @@ export async function submissionStagesOf(
     source: createGitSkillSource({ ...address, temporaryFolder, timeoutMs: fetchTimeoutMs }),
     scanner: createSkillScanner(),
     judge: await createConfiguredJudge(judge),
+    mayJudgeApprove: judge !== null || mayRulesApprove,
   });
 }

@@ -1,16 +1,15 @@
-import { closingSentenceOf } from '../../../start/parts/closing-sentence.js';
 import { loadConfig } from '../../../start/parts/from-domains.js';
 import { createApiClient, tokenFor } from '../../../start/parts/api-client.js';
-import { asksForHelp } from '../../../start/parts/asks-for-help.js';
 import { installationOf } from '../../../start/embedded/installation.js';
 import { StartError } from '../../../start/embedded/start-error.js';
+import { runSubmissionCommand } from './run-submission-command.js';
 import { addressOf } from './submit/address-of.js';
 import { followSubmission, type FollowedSubmission, postSubmission } from './submit/follow.js';
-import { EXIT_NOT_SUBMITTED, exitCodeOf, submitFiguresOf, verdictOf } from './submit/report.js';
+import { exitCodeOf, submissionFiguresOf, verdictOf } from './submit/report.js';
 import { submitOptionsOf, USAGE } from './submit/submit-options.js';
 
 /** Submits a skill to a running installation and prints every move of the submission, up to the verdict. */
-async function submit(args: string[]): Promise<FollowedSubmission> {
+async function submit(args: string[], say: (line: string) => void): Promise<FollowedSubmission> {
   const options = submitOptionsOf(args);
   const config = loadConfig();
   const url = options.url ?? installationOf(config).apiUrl;
@@ -28,27 +27,12 @@ async function submit(args: string[]): Promise<FollowedSubmission> {
   return followSubmission(api, id, say);
 }
 
-async function main(): Promise<void> {
-  const args = process.argv.slice(2);
-  if (asksForHelp(args)) {
-    say(USAGE);
-    return;
-  }
-  try {
-    const seen = await submit(args);
-    for (const line of verdictOf(seen)) say(line);
-    say(JSON.stringify(submitFiguresOf(seen)));
-    process.exitCode = exitCodeOf(seen);
-  } catch (error) {
-    const sentence = closingSentenceOf(error, 'submit');
-    process.stderr.write(`${sentence}\n`);
-    say(JSON.stringify({ ok: false, problem: sentence }));
-    process.exitCode = EXIT_NOT_SUBMITTED;
-  }
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-await main();
+await runSubmissionCommand({
+  name: 'submit',
+  usage: USAGE,
+  async run(args, say) {
+    const seen = await submit(args, say);
+    const figures = { ok: seen.published !== null, ...submissionFiguresOf(seen) };
+    return { lines: verdictOf(seen), figures, exitCode: exitCodeOf(seen) };
+  },
+});

@@ -29,6 +29,7 @@ function stagesWith(given: Partial<SubmissionDeps>) {
     source: { fetch: unasked },
     scanner: { scan: unasked },
     judge: judgeOf(unasked),
+    mayJudgeApprove: true,
     ...given,
   });
 }
@@ -93,6 +94,47 @@ describe('a judgement that was kept', () => {
     expect(await stagesWith({ judge, findJudgement }).judgeTier2(contextOf())).toMatchObject({ note: { score } });
   });
 });
+
+describe('a judge that may not approve', () => {
+  const good = { ...JUDGEMENT, score: 100, concerns: [] };
+  const CONCERN = 'no model has judged this skill; a person decides';
+
+  it.each([
+    ['judged now', null],
+    ['kept by the judge of an earlier submission', good],
+  ])('leaves a skill that it would approve to a person, by a judgement %s', async (_, kept) => {
+    const judge = judgeOf(() => Promise.resolve(good));
+    const stages = stagesWith({ judge, findJudgement: () => Promise.resolve(kept), mayJudgeApprove: false });
+
+    const { save, ...result } = await stages.judgeTier2(contextOf());
+
+    expect(result).toEqual({ outcome: 'concerns', note: { score: 100, model: 'rules-v1', concerns: [CONCERN] } });
+    expect(await valuesWrittenBy(save)).toContain(JSON.stringify(good));
+  });
+
+  it.each([
+    [{ score: 70 }, 'concerns'],
+    [{ score: 40 }, 'fail'],
+  ] as const)('of %j answers %s as before, without that concern', async (change, outcome) => {
+    const judge = judgeOf(() => Promise.resolve({ ...good, ...change }));
+
+    const result = await stagesWith({ judge, mayJudgeApprove: false }).judgeTier2(contextOf());
+
+    expect(result).toMatchObject({ outcome });
+    expect(JSON.stringify(result.note)).not.toContain(CONCERN);
+  });
+});
+
+/** The values of all statements that a stage's save makes. */
+async function valuesWrittenBy(save: unknown): Promise<unknown[]> {
+  const written: unknown[] = [];
+  const query = (_text: string, values: unknown[]) => {
+    written.push(...values);
+    return Promise.resolve({ rows: [{ contentHash: skill.contentHash }] });
+  };
+  await (save as (transaction: unknown) => Promise<void>)({ query });
+  return written;
+}
 
 describe('scanTier1', () => {
   it('shows how many it waits behind, and when its own scan begins', async () => {

@@ -48,6 +48,7 @@ beforeAll(async () => {
   installation = await startInstallation({
     SUBMISSION_HOSTS: '127.0.0.1',
     SUBMISSION_ALLOW_PRIVATE: 'true',
+    JUDGE_RULES_MAY_APPROVE: 'true',
     SUBMISSION_TEMP_DIR: scratch,
     SUBMISSION_FETCH_TIMEOUT_MS: String(FETCH_TIMEOUT_MS),
   });

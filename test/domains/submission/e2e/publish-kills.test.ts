@@ -13,7 +13,7 @@ import { until } from '../../../support/until.js';
 
 /** What a publisher that was kept waiting has given up, a sweep takes up soon. */
 const SETTINGS = {
-  ...{ SUBMISSION_ALLOW_LOCAL: 'true', SUBMISSION_SWEEP_EVERY: '3s' },
+  ...{ SUBMISSION_ALLOW_LOCAL: 'true', JUDGE_RULES_MAY_APPROVE: 'true', SUBMISSION_SWEEP_EVERY: '3s' },
   ...{ SUBMISSION_STALE_AFTER: '10s', SUBMISSION_STUCK_AFTER: '20s', SUBMISSION_RESCUE_BACKOFF: '1s' },
 };
 

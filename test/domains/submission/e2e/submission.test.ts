@@ -21,6 +21,7 @@ beforeAll(async () => {
   mailServer = await startMailServer();
   installation = await startInstallation({
     SUBMISSION_ALLOW_LOCAL: 'true',
+    JUDGE_RULES_MAY_APPROVE: 'true',
     SMTP_URL: `smtp://127.0.0.1:${String(mailServer.port)}`,
     SMTP_FROM: 'unstuck@example.com',
     PUBLIC_URL: 'https://unstuck.example.com',

@@ -7,7 +7,7 @@ const ITEMS = 20;
 
 let installation: Installation;
 beforeAll(async () => {
-  installation = await startInstallation({ SUBMISSION_ALLOW_LOCAL: 'true' });
+  installation = await startInstallation({ SUBMISSION_ALLOW_LOCAL: 'true', JUDGE_RULES_MAY_APPROVE: 'true' });
 }, 180_000);
 afterAll(() => installation.stop());
 

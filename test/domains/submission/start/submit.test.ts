@@ -14,7 +14,7 @@ let parts: Parts;
 let folder: string;
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'unstuck-submit-')));
-  parts = await startParts({ workers: 1, told: { SUBMISSION_ALLOW_LOCAL: 'true' } });
+  parts = await startParts({ workers: 1, told: { SUBMISSION_ALLOW_LOCAL: 'true', JUDGE_RULES_MAY_APPROVE: 'true' } });
 }, 90_000);
 afterAll(async () => {
   await parts.stop();
@@ -121,7 +121,7 @@ describe('npm run submit', () => {
     const viewer = await tokenOf({ sub: 'vera', roles: ['viewer'] }, { secret });
     const unseen = await submit('https://github.com/a/b', '--token', viewer);
     expect(unseen.code).toBe(3);
-    expect(unseen.output).toMatch(/the token is not a user's: .*\. Give a user's with --token\./);
+    expect(unseen.output).toMatch(/the token may not do this: .*\. Give a user's with --token\./);
 
     const root = repositoryIn(join(folder, 'my notes'), { 'SKILL.md': HARMLESS });
     const misnamed = await submit(root);

@@ -109,6 +109,9 @@ export function judgeVerdictOf({ score, privileges }: { score: number; privilege
   return privileges.length > 0 ? 'review' : 'approve';
 }
 
+/** Told to the reviewer of a skill that only rules have judged. Rules find faults, but can't tell that there are none. */
+export const NO_MODEL_CONCERN = 'no model has judged this skill; a person decides';
+
 /** Whether a stored judgement has the shape that this version writes and shows. An older version may have stored it. */
 export function isWholeJudgement(stored: unknown): boolean {
   const { score, criteria, limits, concerns, privileges, model } = fieldsOf(stored);

@@ -17,7 +17,7 @@ const Accepted = z.object({
 
 const Reason = z.object({ why: z.string(), file: z.string().nullable(), line: z.int().nullable(), remedy: z.string() });
 
-const FollowedSubmission = z.object({
+export const FollowedSubmission = z.object({
   id: z.string(),
   state: z.string(),
   skillName: z.string(),

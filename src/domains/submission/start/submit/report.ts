@@ -8,16 +8,18 @@ export function exitCodeOf({ published, decision }: FollowedSubmission): 0 | 1 |
   return decision ? 2 : 1;
 }
 
-/** The skill could not be submitted, or the submission could not be followed. */
-export const EXIT_NOT_SUBMITTED = 3;
-
 /** The verdict, and for a refused skill every reason with its file, line and remedy. */
 export function verdictOf(seen: FollowedSubmission): string[] {
-  const { published, judgement, why, state } = seen;
+  const { id, published, judgement, why, state } = seen;
   const judged = judgement ? `; ${judgement.score} of 100 points by ${judgement.model}` : '';
   if (published) return [`${endOf(seen, published)}${judged}.`];
-  const concerns = (judgement?.concerns ?? []).map(({ text }) => `  ${text}`);
-  if (!why) return [`It is in ${state}${judged}. ${seen.nextAction}`, ...concerns];
+  if (!why) {
+    return [
+      `It is in ${state}${judged}. ${seen.nextAction}`,
+      ...concernsOf(seen).map((text) => `  ${text}`),
+      ...(seen.decision ? [`A reviewer decides: npm run review -- approve ${id}`] : []),
+    ];
+  }
   return [
     `Not published: ${why.summary}`,
     ...why.reasons.flatMap(({ why: what, file, line, remedy }) => [
@@ -27,6 +29,14 @@ export function verdictOf(seen: FollowedSubmission): string[] {
     ...(why.more > 0 ? [`  … and ${why.more} more.`] : []),
     seen.nextAction,
   ];
+}
+
+const Concerned = z.object({ concerns: z.array(z.string()) });
+
+/** The move to a person names all concerns; the judgement names only its own. */
+function concernsOf({ history, judgement }: FollowedSubmission): string[] {
+  const told = Concerned.safeParse(history.at(-1)?.metadata);
+  return told.success ? told.data.concerns : (judgement?.concerns ?? []).map(({ text }) => text);
 }
 
 const Unchanged = z.object({ unchanged: z.literal(true) });
@@ -40,11 +50,10 @@ function endOf(
   return publicationOf(skillName, published).replace('published', 'Published');
 }
 
-/** One line for scripts. */
-export function submitFiguresOf(seen: FollowedSubmission): Record<string, unknown> {
+/** For scripts. */
+export function submissionFiguresOf(seen: FollowedSubmission): Record<string, unknown> {
   const { id, state, published, judgement } = seen;
   return {
-    ok: published !== null,
     id,
     state,
     version: published?.version ?? null,

@@ -48,6 +48,15 @@ describe('an attack is found', () => {
   });
 });
 
+describe('encoded text that hides only an address', () => {
+  it('is for a person to look at, and fails no scan', async () => {
+    const findings = await scanSkill(skillOf(`data = "${Buffer.from('https://x.test/picture').toString('base64')}"`));
+
+    expect(findings).toMatchObject([{ id: 'obfuscation.encoded-payload', severity: 'medium' }]);
+    expect(scanVerdictOf(findings)).toBe('pass');
+  });
+});
+
 describe('documentation that forbids', () => {
   it('lowers a finding to information', async () => {
     expect(await severityOf(`Never run \`${PIPE}\`.`, 'remote.pipe-to-shell')).toBe('info');

@@ -115,7 +115,9 @@ export const OBFUSCATION: readonly Rule[] = [
   {
     id: 'obfuscation.encoded-payload',
     name: 'Encoded text that hides a finding',
-    severity: 'critical',
+    // For a person to look at, because honest skills encode addresses too. A command that the decoded text holds is a
+    // finding of its own rule as well, with the severity of that rule.
+    severity: 'medium',
     category: 'obfuscation',
     description:
       'Base64, hex, escapes or character codes that decode to an address, a command or something another rule finds.',
