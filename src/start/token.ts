@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util';
 import { type Role, ROLES } from '../api/http/auth.js';
 import type { Config } from '../config.js';
 import { loadConfig } from './parts/from-domains.js';
+import { isMailAddress } from '../core/mail-address.js';
 import { isSpan, msOf } from '../core/span.js';
 import { asksForHelp } from './parts/asks-for-help.js';
 import { runProcess } from './parts/run-process.js';
 import { secretIn, signToken } from './parts/secrets.js';
 import { StartError } from './embedded/start-error.js';
 
-const USAGE = `npm run --silent token -- <user> [--role ${ROLES.join('|')}] [--for 8h]`;
+const USAGE = `npm run --silent token -- <user> [--role ${ROLES.join('|')}] [--email address] [--for 8h]`;
 
 /** Signs a token for a caller of the installation here and prints it: for trying out the rights of each role, and for scripts. */
 async function main(): Promise<void> {
@@ -25,14 +26,22 @@ async function main(): Promise<void> {
   if (!isSpan(values.for) || msOf(values.for) < 1_000) {
     throw new StartError(`token: --for ${values.for} is no span of at least a second; write it like 30m, 8h or 7d.`);
   }
+  const { email } = values;
+  if (email !== undefined && !isMailAddress(email)) {
+    throw new StartError(`token: --email ${email} is not one plain mail address; write it like ada@example.org.`);
+  }
   const { auth, ...config } = loadConfig();
   const from = { ...auth, secret: auth.secret ?? secretHere(auth, config.dataDir) };
   const until = new Date(Date.now() + msOf(values.for));
-  process.stdout.write(`${await signToken(from, { user, role, until })}\n`);
+  process.stdout.write(`${await signToken(from, { user, role, email, until })}\n`);
 }
 
 function parseArguments(args: string[]) {
-  const options = { role: { type: 'string', default: 'user' }, for: { type: 'string', default: '8h' } } as const;
+  const options = {
+    role: { type: 'string', default: 'user' },
+    email: { type: 'string' },
+    for: { type: 'string', default: '8h' },
+  } as const;
   try {
     return parseArgs({ args, allowPositionals: true, options });
   } catch (cause) {

@@ -39,6 +39,7 @@ export interface Call extends Omit<InjectOptions, 'method' | 'url'> {
 export interface Who {
   sub: string;
   roles?: Role[];
+  email?: string;
 }
 
 export const ALICE: Who = { sub: 'alice', roles: ['user'] };
@@ -131,7 +132,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
 }
 
 export async function tokenOf(who: Who, options: { expires?: string | number; secret?: string } = {}): Promise<string> {
-  return new SignJWT({ ...(who.roles && { roles: who.roles }) })
+  return new SignJWT({ ...(who.roles && { roles: who.roles }), ...(who.email && { email: who.email }) })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(who.sub)
     .setExpirationTime(options.expires ?? '1h')

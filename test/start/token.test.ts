@@ -15,11 +15,20 @@ describe('npm run token', () => {
     const dataDir = tempDir();
     const secret = ensureJwtSecret(dataDir);
 
-    const { code, output } = await token(dataDir, 'ada', '--role', 'reviewer', '--for', '30m');
+    const { code, output } = await token(
+      dataDir,
+      'ada',
+      '--role',
+      'reviewer',
+      '--for',
+      '30m',
+      '--email',
+      'ada@example.org',
+    );
 
     expect(code, output).toBe(0);
     const { payload } = await jwtVerify(output, new TextEncoder().encode(secret), { algorithms: ['HS256'] });
-    expect(payload).toMatchObject({ sub: 'ada', roles: ['reviewer'] });
+    expect(payload).toMatchObject({ sub: 'ada', roles: ['reviewer'], email: 'ada@example.org' });
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(1_800);
   });
 
@@ -27,12 +36,15 @@ describe('npm run token', () => {
     const { code, output } = await token(tempDir(), help);
 
     expect(code, output).toBe(0);
-    expect(output).toBe('npm run --silent token -- <user> [--role user|reviewer|admin|viewer] [--for 8h]');
+    expect(output).toBe(
+      'npm run --silent token -- <user> [--role user|reviewer|admin|viewer] [--email address] [--for 8h]',
+    );
   });
 
   it.each([
     [[], 'name one user'],
     [['ada', '--role', 'king'], 'there is no role king; there are user, reviewer, admin, viewer'],
+    [['ada', '--email', 'a@b.c, d@e.f'], 'is not one plain mail address'],
     [['ada'], 'there is no secret in'],
   ])('refuses %j with a sentence', async (args, sentence) => {
     const { code, output } = await token(tempDir(), ...args);

@@ -35,7 +35,7 @@ export interface Installation extends KillableParts<PartName> {
   wires: Record<WireName, Proxy>;
   /** Data and logs. */
   folder: string;
-  token(subject: string, roles?: string[]): Promise<string>;
+  token(subject: string, roles?: string[], email?: string): Promise<string>;
   /** Comes back when every part runs. */
   allRunning(): Promise<void>;
   /** Comes back when every part runs and the API says that all is well. */
@@ -198,8 +198,8 @@ export async function startInstallation(
     temporalAddress,
     wires,
     folder,
-    token: (subject, roles = ['user']) =>
-      new SignJWT({ roles })
+    token: (subject, roles = ['user'], email) =>
+      new SignJWT({ roles, ...(email !== undefined && { email }) })
         .setProtectedHeader({ alg: 'HS256' })
         .setSubject(subject)
         .setIssuedAt()

@@ -50,11 +50,12 @@ export function ensureSecret(file: string, make: () => string): string {
 export interface Bearer {
   user: string;
   role: Role;
+  email?: string | undefined;
   until: Date | '10 years';
 }
 
 export async function signToken({ secret, issuer, audience }: TokenIssuer, bearer: Bearer): Promise<string> {
-  const token = new SignJWT({ roles: [bearer.role] })
+  const token = new SignJWT({ roles: [bearer.role], ...(bearer.email !== undefined && { email: bearer.email }) })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(bearer.user)
     .setIssuedAt()

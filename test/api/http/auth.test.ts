@@ -28,6 +28,11 @@ describe('a caller', () => {
     expect(await identify(token)).toEqual({ sub: 'alice', roles: ['admin'], email: 'alice@example.org' });
   });
 
+  it.each([false, 'false'])('has no mail address that the issuer has not verified (%j)', async (verified) => {
+    const token = sign({ email: 'alice@example.org', email_verified: verified });
+    expect(await identify(token)).toEqual({ sub: 'alice', roles: ['user'] });
+  });
+
   it.each([[undefined], [[]], [['astronaut']], ['admin'], [{ admin: true }]])(
     'without a role we know (%j) is a user',
     async (roles) => {

@@ -11,7 +11,7 @@ import { pipelineOf } from '../../../api/items/item-reader.js';
 import { WRITERS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
 import { SubmissionAccepted, SubmissionBody } from './submission-schema.js';
-import { type Asked, askedOf, type SubmitDeps, submitSkill, withLink } from './submit-skill.js';
+import { type Asked, askedOf, type SubmitDeps, type SubmitRules, submitSkill, withLink } from './submit-skill.js';
 
 /** As many entries as one transaction takes well below a second for. */
 const MAX_ENTRIES = 200;
@@ -66,7 +66,7 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
         body,
         brings: 'many',
       } as const;
-      const entries = body.entries.map((entry, index) => checkEntry(entry, index, deps));
+      const entries = body.entries.map((entry, index) => checkEntry(entry, index, { caller, rules: deps.submission }));
       const { body: kept } = await acceptItems(deps, bringing, (intake) =>
         submitAll(intake, deps, { caller, entries }),
       );
@@ -82,13 +82,13 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
 
 type Entry = { index: number; asked: Asked } | { index: number; errors: { path: string; message: string }[] };
 
-function checkEntry(entry: object, index: number, deps: SubmitDeps): Entry {
+function checkEntry(entry: object, index: number, { caller, rules }: { caller: Caller; rules: SubmitRules }): Entry {
   const { data, error } = SubmissionBody.safeParse(entry);
   if (error) {
     return { index, errors: error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })) };
   }
   try {
-    return { index, asked: askedOf(data, deps.submission) };
+    return { index, asked: askedOf(data, caller, rules) };
   } catch (failure) {
     return { index, errors: errorsOf(failure) };
   }

@@ -17,7 +17,11 @@ export const SubmissionBody = z.strictObject({
   skillName: textUpTo(64).describe('The name of its folder, or the one in its front matter'),
   skillPath: textUpTo(400).optional().describe('Its folder in the repository; without it, found by its name'),
   ref: textUpTo(200).optional().describe('A branch or a tag; without it, the branch that the repository shows first'),
-  email: z.string().refine(isMailAddress, 'must be one plain mail address').optional().describe('Gets the verdict'),
+  email: z
+    .string()
+    .refine(isMailAddress, 'must be one plain mail address')
+    .optional()
+    .describe("Gets the verdict. Without it the token's `email` does; only an admin may name another address"),
 });
 
 export type SubmissionBody = z.output<typeof SubmissionBody>;
@@ -33,9 +37,11 @@ export const SubmissionAccepted = z
       .nullable()
       .describe('A public link to the status; null where no link can be signed or `id` is null'),
     verdictMail: z
-      .enum(['will_be_sent', 'no_address', 'not_configured', 'not_taken'])
+      .enum(['will_be_sent', 'no_address', 'not_your_address', 'not_configured', 'not_taken'])
       .describe(
-        'Whether the verdict is mailed. no_address: no address was given. not_configured: this installation sends no mail. ' +
+        'Whether the verdict is mailed. no_address: the token has no `email`. ' +
+          "not_your_address: the given address is not the token's `email`, so nothing is mailed. " +
+          'not_configured: this installation sends no mail. ' +
           'not_taken: the submission was there before, and its first address gets the mail.',
       ),
     duplicate: z.literal(true).optional().describe('The same skill was submitted before and is on its way'),

@@ -34,7 +34,7 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
     async (request, reply) => {
       const caller = callerOf(request);
       const { body, headers } = request;
-      const asked = askedOf(body, deps.submission);
+      const asked = askedOf(body, caller, deps.submission);
       const bringing = {
         log: request.log,
         caller,

@@ -19,6 +19,7 @@ import type { ReaderDeps } from '../../../api/items/item-reader.js';
 import { hasRole, maySee } from '../../../api/http/permissions.js';
 import type { StatusLinks } from '../../../api/items/status-links.js';
 import type { SubmissionBody } from './submission-schema.js';
+import { type VerdictAddress, verdictAddressOf } from './verdict-address.js';
 
 /** The addresses that skills may be submitted from, and the vendors whose skills are taken on trust. */
 export interface SubmitRules {
@@ -35,18 +36,22 @@ export interface Asked {
   /** Set if `ref` is the id of a commit. A skill can then only be answered with a version that was published from that
    *  commit. */
   commit: string | null;
+  mailTo: VerdictAddress;
 }
 
-export function askedOf(body: SubmissionBody, { address, vendors }: SubmitRules): Asked {
+export function askedOf(body: SubmissionBody, caller: Caller, { address, vendors }: SubmitRules): Asked {
   const commit = body.ref !== undefined && isCommitId(body.ref) ? body.ref : null;
   const checked = checkAddress(commit === null ? body : { ...body, ref: undefined }, address);
   const { skillName, skillPath, ref } = checked;
   const repoUrl = canonicalUrl(checked.repository);
   const isVendor = vendorIn(repoUrl, { ...address, vendors }) !== null;
+  const mailTo = verdictAddressOf(caller, body.email);
+  const email = 'email' in mailTo ? mailTo.email : undefined;
   return {
-    submission: { repoUrl, skillName, skillPath, ref, email: body.email, isVendor },
+    submission: { repoUrl, skillName, skillPath, ref, email, isVendor },
     dedupeKey: skillKey(checked),
     commit,
+    mailTo,
   };
 }
 
@@ -59,7 +64,7 @@ interface Submitting {
 
 export async function submitSkill(intake: Intake, submitting: Submitting): Promise<Answer> {
   const { sendsMail, pipeline, caller, asked } = submitting;
-  const { submission, dedupeKey, commit } = asked;
+  const { submission, dedupeKey, commit, mailTo } = asked;
   if (commit !== null) {
     const verified = await findVerified(intake.sql, { ...submission, commit });
     if (!verified) throw notPublished();
@@ -74,7 +79,7 @@ export async function submitSkill(intake: Intake, submitting: Submitting): Promi
   });
   const head = await findSubmissionHead(intake.sql, id);
   if (!created) return { status: 200, body: duplicateOf(caller, submission, head) };
-  return { status: 202, body: { ...shownTo(caller, head), verdictMail: verdictMailOf(submission, sendsMail) } };
+  return { status: 202, body: { ...shownTo(caller, head), verdictMail: verdictMailOf(mailTo, sendsMail) } };
 }
 
 /** Names the ref and the folder that are examined, because the first submitter may have asked for others. */
@@ -96,8 +101,8 @@ function cancelHint(caller: Caller, { id, owner }: SubmissionHead): string {
   return mayCancel ? ` (POST /api/v1/items/${id}/cancel cancels it)` : '';
 }
 
-function verdictMailOf({ email }: NewSubmission, sendsMail: boolean) {
-  if (email === undefined) return 'no_address';
+function verdictMailOf(mailTo: VerdictAddress, sendsMail: boolean) {
+  if ('missing' in mailTo) return mailTo.missing;
   return sendsMail ? 'will_be_sent' : 'not_configured';
 }
 

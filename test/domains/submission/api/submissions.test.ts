@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, ALICE, BOB, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
+import { ADMIN, ALICE, BOB, REVIEWER, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
 import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
@@ -79,14 +79,71 @@ describe('submitting a skill', () => {
     expect(response.json()).toMatchObject({ code: 'invalid_input', errors: [{ path }] });
   });
 
-  it('is said to be followed by mail only where mail is sent, and to whoever was first', async () => {
-    const payload = { repoUrl: 'https://github.com/acme/mailed', skillName: 'tidy', email: 'ada@example.org' };
-    expect((await send(ALICE, payload)).json()).toMatchObject({ verdictMail: 'not_configured' });
+  it('is said to be followed by mail only where mail is sent, and to the first submitter', async () => {
+    const payload = { repoUrl: 'https://github.com/acme/mailed', skillName: 'tidy' };
+    const alice = { ...ALICE, email: 'alice@example.org' };
+    expect((await send(alice, payload)).json()).toMatchObject({ verdictMail: 'not_configured' });
     expect((await send(BOB, payload)).json()).toMatchObject({ duplicate: true, verdictMail: 'not_taken' });
     const mailing = await openSubmissionApi({ sendsMail: true });
-    const response = await mailing.call({ method: 'POST', url: '/api/v1/submissions', as: ALICE, payload });
+    const response = await mailing.call({ method: 'POST', url: '/api/v1/submissions', as: alice, payload });
     await mailing.close();
     expect(response.json()).toMatchObject({ verdictMail: 'will_be_sent' });
+  });
+
+  const OWN = 'alice@example.org';
+  const OTHER = 'eve@example.org';
+  interface Mailed {
+    as: Who;
+    names?: string;
+    stored: string | null;
+    verdictMail: string;
+  }
+  it.each<[string, Mailed]>([
+    ['goes to the address in the token', { as: { ...ALICE, email: OWN }, stored: OWN, verdictMail: 'not_configured' }],
+    [
+      'goes to that address spelled with capitals',
+      {
+        as: { ...ALICE, email: OWN },
+        names: 'Alice@example.org',
+        stored: 'Alice@example.org',
+        verdictMail: 'not_configured',
+      },
+    ],
+    [
+      'goes to no other address',
+      { as: { ...ALICE, email: OWN }, names: OTHER, stored: null, verdictMail: 'not_your_address' },
+    ],
+    [
+      'goes to no address that a token without one names',
+      { as: ALICE, names: OTHER, stored: null, verdictMail: 'not_your_address' },
+    ],
+    ['goes nowhere for a token without an address', { as: ALICE, stored: null, verdictMail: 'no_address' }],
+    [
+      'goes to no two addresses in a token',
+      { as: { ...ALICE, email: `${OWN}, ${OTHER}` }, stored: null, verdictMail: 'no_address' },
+    ],
+    [
+      'goes to no other address from a reviewer',
+      { as: { ...REVIEWER, email: OWN }, names: OTHER, stored: null, verdictMail: 'not_your_address' },
+    ],
+    [
+      'goes to any address that an admin names',
+      { as: { ...ADMIN, email: OWN }, names: OTHER, stored: OTHER, verdictMail: 'not_configured' },
+    ],
+  ])('accepts a submission whose verdict %s', async (name, { as, names: email, stored, verdictMail }) => {
+    const repository = name.replaceAll(' ', '-');
+    const answer = await accepted(as, repository, { ...(email !== undefined && { email }) });
+    const url = '/api/v1/submissions/bulk';
+    const entries = [{ repoUrl: `https://github.com/acme/${repository}-bulk`, skillName: 'tidy', email }];
+    const bulk = (await api.call({ method: 'POST', url, as, payload: { entries } })).json<object>();
+
+    expect(answer).toMatchObject({ verdictMail });
+    expect(bulk).toMatchObject({ results: [{ result: 'accepted', submission: { verdictMail } }] });
+    const { rows } = await api.database.pool.query<{ email: string | null }>(
+      `SELECT email FROM submissions WHERE repo_url LIKE '%/' || $1 || '%'`,
+      [repository],
+    );
+    expect(rows).toEqual([{ email: stored }, { email: stored }]);
   });
 
   it('needs somebody who is signed in and may write', async () => {

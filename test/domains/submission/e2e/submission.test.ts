@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type MailServer, startMailServer, textOf } from '../../../adapters/mail-server.js';
+import { type Mail, type MailServer, startMailServer, textOf } from '../../../adapters/mail-server.js';
 import { attemptsOf, itemOf, trailFaults } from '../../../support/facts.js';
 import { type Installation, type PartName, startInstallation } from '../../../support/installation.js';
 import { HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
@@ -26,7 +26,8 @@ beforeAll(async () => {
     SMTP_FROM: 'unstuck@example.com',
     PUBLIC_URL: 'https://unstuck.example.com',
   });
-  ada = await callerOf(installation, 'ada');
+  const token: Installation['token'] = (subject, roles) => installation.token(subject, roles, EMAIL);
+  ada = await callerOf({ ...installation, token }, 'ada');
 }, 180_000);
 afterAll(async () => {
   await installation.stop();
@@ -38,8 +39,8 @@ function repositoryOf(name: string, files: Readonly<Record<string, string>>): st
   return repositoryIn(join(repositories, name), files);
 }
 
-async function submit(repoUrl: string, email?: string): Promise<string> {
-  return submitterOf(ada).submit({ repoUrl, skillName: 'tidy-notes', email });
+async function submit(repoUrl: string): Promise<string> {
+  return submitterOf(ada).submit({ repoUrl, skillName: 'tidy-notes' });
 }
 
 function ended(id: string): Promise<Record<string, unknown>> {
@@ -102,7 +103,7 @@ describe('a skill that is submitted', () => {
   }, 200_000);
 
   it('fails the scan, with file and line, if it pipes a download into a shell, and its verdict is mailed', async () => {
-    const id = await submit(repositoryOf('hostile', { 'tidy-notes/SKILL.md': HOSTILE }), EMAIL);
+    const id = await submit(repositoryOf('hostile', { 'tidy-notes/SKILL.md': HOSTILE }));
 
     const body = await ended(id);
 
@@ -118,7 +119,8 @@ describe('a skill that is submitted', () => {
     expect((body['scan'] as { findings: unknown[] }).findings).toContainEqual(
       expect.objectContaining({ file: 'SKILL.md', line, severity: 'high', remedy: expect.any(String) as string }),
     );
-    const [mail] = await until('the mail is there', () => (mailServer.mails.length > 0 ? mailServer.mails : null));
+    const isVerdict = (mail: Mail) => textOf(mail).includes('tidy-notes was not published');
+    const mail = await until('the mail is there', () => mailServer.mails.find(isVerdict) ?? null);
     expect(mail).toMatchObject({ from: 'unstuck@example.com', to: [EMAIL] });
     expect(textOf(mail)).toContain(`Where: SKILL.md, line ${String(line)}`);
     expect(textOf(mail)).toContain('https://unstuck.example.com/api/v1/status/');

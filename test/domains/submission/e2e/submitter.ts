@@ -13,7 +13,6 @@ export interface SkillAsked {
   repoUrl: string;
   skillName: string;
   skillPath?: string;
-  email?: string | undefined;
 }
 
 /** A machine that is busy with other tests scans slowly. */
