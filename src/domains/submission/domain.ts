@@ -18,6 +18,7 @@ import { publishSkill } from './db/skills.js';
 import { type SubmissionSettings, submissionSettings } from './settings.js';
 import { submissionChecks } from './start/doctor-checks.js';
 import { submissionJobs } from './start/jobs.js';
+import { createSkillHeads } from './start/skill-heads.js';
 import { submission } from './table.js';
 
 const decisions = {
@@ -44,7 +45,13 @@ export const submissionDomain: Domain<SubmissionSettings> = {
   },
   routes(app, parts, settings) {
     const links = createStatusLinks(parts.settings.links, STATUS_LINKS);
-    const submitting = { ...parts, links, submission: settings, sendsMail: parts.settings.sendsMail };
+    const submitting = {
+      ...parts,
+      links,
+      submission: settings,
+      sendsMail: parts.settings.sendsMail,
+      heads: createSkillHeads(settings),
+    };
     addSubmissionRoutes(app, submitting);
     addSubmissionBulkRoute(app, submitting);
     addSubmissionReviewRoutes(app, parts);

@@ -49,7 +49,9 @@ export function addSubmissionBulkRoute(app: App, deps: SubmitDeps): void {
       schema: {
         tags: ['submissions'],
         summary: `Submit up to ${MAX_ENTRIES} skills, each with a result of its own`,
-        description: 'Committed together: a request that is not answered with 200 has submitted none of them.',
+        description:
+          'Committed together: a request that is not answered with 200 has submitted none of them. ' +
+          'No repository is asked whether a published skill has changed; only a `ref` that is a commit id is answered with `alreadyVerified`.',
         headers: IdempotencyHeaders,
         body: Body,
         response: { 200: Results, ...problems(409, 413, 415) },

@@ -45,7 +45,10 @@ export const SubmissionAccepted = z
           'not_taken: the submission was there before, and its first address gets the mail.',
       ),
     duplicate: z.literal(true).optional().describe('The same skill was submitted before and is on its way'),
-    alreadyVerified: z.literal(true).optional().describe('`ref` is a commit that the skill was published from'),
+    alreadyVerified: z
+      .literal(true)
+      .optional()
+      .describe('The skill was published from the commit that `ref` names, or that its branch has now'),
     ref: z
       .string()
       .nullable()

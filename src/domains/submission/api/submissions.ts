@@ -6,6 +6,7 @@ import { pipelineOf } from '../../../api/items/item-reader.js';
 import { ItemParams } from '../../../api/items/item-schema.js';
 import { WRITERS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
+import { findUnchanged } from './find-unchanged.js';
 import { answerForSubmission } from './submission-reader.js';
 import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from './submission-schema.js';
 import { askedOf, type SubmitDeps, submitSkill, withLink } from './submit-skill.js';
@@ -23,6 +24,7 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
         description:
           'A new submission is answered with 202. ' +
           'A skill that is being examined already is answered with 200 and `duplicate`; only its first submitter and operators get its id and link. ' +
+          'A published skill whose branch still has the published commit is answered with 200 and `alreadyVerified`; where its repository does not answer within two seconds, it is examined again. ' +
           'A `ref` that is a whole commit id is answered with 200 and `alreadyVerified` where the skill was published from that commit. ' +
           'Any other commit id is refused, because a host serves the commits of every fork; name a branch or a tag. ' +
           'A caller with too many live submissions is refused with 429 and `too_many_live`.',
@@ -44,8 +46,10 @@ export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
         brings: 'one',
       } as const;
       const pipeline = pipelineOf(deps, 'submission');
+      // Before the transaction, which must not wait for another server.
+      const unchanged = asked.commit === null ? await findUnchanged(deps, asked.submission) : null;
       const answer = await acceptItems(deps, bringing, (intake) =>
-        submitSkill(intake, { ...deps, pipeline, caller, asked }),
+        submitSkill(intake, { ...deps, pipeline, caller, asked, unchanged }),
       );
       const kept = SubmissionAccepted.omit({ statusUrl: true }).parse(answer.body);
       return reply.code(answer.status === 202 ? 202 : 200).send(withLink(deps.links, kept));

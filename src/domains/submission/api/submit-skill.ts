@@ -13,6 +13,7 @@ import { findSubmissionHead, findVerified, type SubmissionHead } from '../db/sub
 import { type NewSubmission, submissionRow } from '../db/submissions.js';
 import { SYSTEM } from '../../../db/spine/transition.js';
 import type { JsonObject } from '../../../ports/stage.js';
+import type { SkillHeads } from '../ports/skill.js';
 import type { Caller } from '../../../api/http/auth.js';
 import type { Intake } from '../../../api/items/accept-items.js';
 import type { ReaderDeps } from '../../../api/items/item-reader.js';
@@ -27,7 +28,12 @@ export interface SubmitRules {
   vendors: readonly string[];
 }
 
-export type SubmitDeps = ReaderDeps & { submission: SubmitRules; sendsMail: boolean; links: StatusLinks };
+export type SubmitDeps = ReaderDeps & {
+  submission: SubmitRules;
+  sendsMail: boolean;
+  links: StatusLinks;
+  heads: SkillHeads;
+};
 
 /** A submission whose every field was checked. */
 export interface Asked {
@@ -60,17 +66,19 @@ interface Submitting {
   pipeline: Pipeline;
   caller: Caller;
   asked: Asked;
+  /** The submission that published what the skill's branch still has. */
+  unchanged?: SubmissionHead | null;
 }
 
 export async function submitSkill(intake: Intake, submitting: Submitting): Promise<Answer> {
-  const { sendsMail, pipeline, caller, asked } = submitting;
+  const { sendsMail, pipeline, caller, asked, unchanged } = submitting;
   const { submission, dedupeKey, commit, mailTo } = asked;
   if (commit !== null) {
     const verified = await findVerified(intake.sql, { ...submission, commit });
     if (!verified) throw notPublished();
-    const shown = shownTo(caller, verified);
-    return { status: 200, body: { ...shown, verdictMail: 'not_taken', alreadyVerified: true } };
+    return verifiedAnswer(caller, verified);
   }
+  if (unchanged) return verifiedAnswer(caller, unchanged);
   const { id, created } = await intake.create(pipeline, {
     actor: SYSTEM,
     trigger: 'api-submission',
@@ -80,6 +88,10 @@ export async function submitSkill(intake: Intake, submitting: Submitting): Promi
   const head = await findSubmissionHead(intake.sql, id);
   if (!created) return { status: 200, body: duplicateOf(caller, submission, head) };
   return { status: 202, body: { ...shownTo(caller, head), verdictMail: verdictMailOf(mailTo, sendsMail) } };
+}
+
+function verifiedAnswer(caller: Caller, verified: SubmissionHead): Answer {
+  return { status: 200, body: { ...shownTo(caller, verified), verdictMail: 'not_taken', alreadyVerified: true } };
 }
 
 /** Names the ref and the folder that are examined, because the first submitter may have asked for others. */

@@ -9,9 +9,12 @@ import { findFiles } from './skill-contents.js';
 export type Certification =
   { tier: 'vendor'; method: 'vendor' } | { tier: 'tier2'; method: 'automatic' } | { tier: 'tier3'; method: 'review' };
 
-interface Submitted {
+interface SkillKey {
   repoUrl: string;
   skillName: string;
+}
+
+interface Submitted extends SkillKey {
   commit: string;
   contentHash: string;
   score: number | null;
@@ -106,6 +109,17 @@ async function findLatestVersion(transaction: Sql, skillId: string): Promise<Lat
     [skillId],
   );
   return rows[0] ?? null;
+}
+
+/** The content of the newest version of a skill. Null: the skill is not published. */
+export async function findNewestContent(sql: Sql, { repoUrl, skillName }: SkillKey): Promise<string | null> {
+  const { rows } = await sql.query<{ contentHash: string }>(
+    `SELECT v.content_hash AS "contentHash" FROM skills k JOIN skill_versions v ON v.skill_id = k.id
+     WHERE k.repo_url = regexp_replace($1, '\\.git$', '') AND lower(k.skill_name) = lower($2)
+     ORDER BY v.number DESC LIMIT 1`,
+    [repoUrl, skillName],
+  );
+  return rows[0]?.contentHash ?? null;
 }
 
 async function readVersioned(transaction: Sql, contentHash: string): Promise<VersionedSkill> {

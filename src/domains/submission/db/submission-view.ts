@@ -25,15 +25,19 @@ export interface Fetched {
   skillName: string;
   skillPath?: string | undefined;
   commit: string;
+  /** Where it is set, the submission must have had this content. */
+  contentHash?: string;
 }
 
 /** The submission that published this skill from exactly this commit. */
-export async function findVerified(sql: Sql, { repoUrl, skillName, skillPath, commit }: Fetched) {
+export async function findVerified(sql: Sql, fetched: Fetched): Promise<SubmissionHead | null> {
+  const { repoUrl, skillName, skillPath, commit, contentHash } = fetched;
   const [head] = await queryPrepared<SubmissionHead>(
     sql,
     `${HEAD} WHERE s.repo_url = $1 AND lower(s.skill_name) = lower($2) AND s.skill_path IS NOT DISTINCT FROM $3
-       AND s.commit = $4 AND i.state = 'PUBLISHED' ORDER BY s.id DESC LIMIT 1`,
-    [repoUrl, skillName, skillPath ?? null, commit.toLowerCase()],
+       AND s.commit = $4 AND ($5::text IS NULL OR s.content_hash = $5) AND i.state = 'PUBLISHED'
+     ORDER BY s.id DESC LIMIT 1`,
+    [repoUrl, skillName, skillPath ?? null, commit.toLowerCase(), contentHash ?? null],
   );
   return head ?? null;
 }

@@ -31,3 +31,9 @@ export interface Skill {
 export interface SkillSource {
   fetch(address: SkillAddress, signal: AbortSignal): Promise<Skill>;
 }
+
+/** Tells the commit that a branch or a tag has now, without fetching it. */
+export interface SkillHeads {
+  /** Null: no answer within seconds, or no such branch or tag. Never throws. */
+  headOf(address: SkillAddress): Promise<string | null>;
+}

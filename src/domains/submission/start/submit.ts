@@ -17,9 +17,13 @@ async function submit(args: string[], say: (line: string) => void): Promise<Foll
   const api = createApiClient({ name: 'submit', url, token, whose: "a user's" });
   const address = await addressOf(options, { say, dataDir: config.dataDir });
   const accepted = await postSubmission(api, address, options.skill === undefined);
-  const { id, state, duplicate, statusUrl, nextAction = '' } = accepted;
+  const { id, state, duplicate, alreadyVerified, statusUrl, nextAction = '' } = accepted;
   const where = `${address.skillName} of ${address.repoUrl}`;
   if (id === null) throw new StartError(`submit: ${where} is in ${state} already. ${nextAction}`.trimEnd());
+  if (alreadyVerified) {
+    say(`${where} is published already, and its branch has not moved since.`);
+    return followSubmission(api, id, () => undefined);
+  }
   say(duplicate ? `${where} is submitted already. ${nextAction}` : `${where} is submitted as ${id}.`);
   // Without PUBLIC_URL the API does not know its own address. This command does.
   const link = statusUrl?.startsWith('/') ? `${url}${statusUrl}` : statusUrl;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Mail, type MailServer, startMailServer, textOf } from '../../../adapters/mail-server.js';
 import { attemptsOf, itemOf, trailFaults } from '../../../support/facts.js';
 import { type Installation, type PartName, startInstallation } from '../../../support/installation.js';
-import { HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
+import { commitNothing, HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
 import { until } from '../../../support/until.js';
 import { type Caller, callerOf } from '../../../e2e/caller.js';
 import { submitterOf } from './submitter.js';
@@ -93,6 +93,11 @@ describe('a skill that is submitted', () => {
         result: 'done',
       })),
     });
+    expect(await ada.post('/api/v1/submissions', { repoUrl: folder, skillName: 'tidy-notes' })).toMatchObject({
+      status: 200,
+      body: { id, alreadyVerified: true },
+    });
+    commitNothing(folder);
     const again = await ended(await submit(folder));
     expect(again).toMatchObject({ state: 'PUBLISHED', published: { version: '1.0.0' } });
     expect(again['history']).toMatchObject({ 4: { metadata: { version: '1.0.0', unchanged: true } } });

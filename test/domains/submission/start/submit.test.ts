@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../../../src/config.js';
 import { tokenOf } from '../../../api/setup.js';
-import { HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
+import { commitNothing, HARMLESS, HOSTILE, repositoryIn } from '../support/skill-repository.js';
 import { type Parts, startParts } from '../../../start/parts.js';
 import { runChild } from '../../../start/run-child.js';
 
@@ -60,7 +60,8 @@ describe('npm run submit', () => {
     expect(rows[0]?.repo_url.startsWith(parts.settings['DATA_DIR'] ?? '-')).toBe(true);
 
     const again = await submit('examples/tidy-notes');
-    expect(again.output).toMatch(/^Nothing has changed: tidy-notes\S* 1\.0\.0 has this content already; /m);
+    expect(again.output).toMatch(/ is published already, and its branch has not moved since\.$/m);
+    expect(again.figures).toMatchObject({ ok: true, id: figures['id'], version: '1.0.0' });
   });
 
   it('refuses the example that pipes a download into a shell', async () => {
@@ -90,6 +91,7 @@ describe('npm run submit', () => {
     expect(first.code, first.output).toBe(0);
     expect(first.output).toMatch(/^Anybody who has this link can follow the submission: http\S+\/status\S+$/m);
 
+    commitNothing(root);
     const again = await submit(root, '--path', '.');
 
     expect(again.code, again.output).toBe(0);

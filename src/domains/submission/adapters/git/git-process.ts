@@ -8,7 +8,7 @@ const MAX_FILE_BYTES = 32 * 1_024 * 1_024;
 /** git needs a fifth of it. Only a pack made to blow up, or an endless list of branches, needs more. */
 const MAX_MEMORY_BYTES = 512 * 1_024 * 1_024;
 
-/** The part of git's messages that is kept. It holds git's reasons, however much a server adds. */
+/** The part of git's output that is kept. It holds git's reasons and answers, however much a server adds. */
 const MAX_SAID_BYTES = 16_384;
 
 /** The kernel enforces the limits on git and on every process that git starts. The reader of file descriptor 3 sees
@@ -98,6 +98,15 @@ export async function feedGit(command: GitCommand, input = ''): Promise<GitEnd> 
   git.stdout.resume();
   git.stdin.end(input);
   return await git.ended;
+}
+
+/** For a command that prints a few lines. Whatever it prints beyond the limit is dropped. */
+export async function questionGit(command: GitCommand): Promise<GitEnd & { printed: string }> {
+  const git = startGit(command);
+  const printed = keepStart(git.stdout);
+  git.stdin.end();
+  const end = await git.ended;
+  return { ...end, printed: printed() };
 }
 
 function keepStart(stream: Readable): () => string {

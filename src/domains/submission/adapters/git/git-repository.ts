@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Repository } from '../../core/address/skill-address.js';
 import { fetchFailure, refusal } from './git-failure.js';
 import { createGitObjects, type GitObjects } from './git-objects.js';
-import { type GitEnd, type GitProcess, feedGit, startGit } from './git-process.js';
+import { type GitEnd, type GitProcess, feedGit, questionGit, startGit } from './git-process.js';
 import { gitEnvironment, gitSettings, protocolOf } from './git-settings.js';
 
 export interface Tip {
@@ -17,6 +17,8 @@ export interface Tip {
 /** A repository elsewhere. Parts of it are fetched into bare repositories here, so none of its paths becomes a path
  *  on this machine. */
 export interface GitRepository {
+  /** The commit of a branch or a tag, as the server lists it. Null: the server lists no such branch and no such tag. */
+  head(ref: string | undefined): Promise<string | null>;
   tip(ref: string | undefined): Promise<Tip>;
   /** Objects of these ids with everything below them. A file larger than `maxFileBytes` is left out unless its own
    *  id is listed. */
@@ -76,11 +78,18 @@ export function createGitRepository(options: GitRepositoryOptions): GitRepositor
   }
 
   return {
+    async head(ref) {
+      const bare = await emptyRepository();
+      const names = namesOf(ref);
+      const args = ['ls-remote', '--quiet', '--', url, ...names.flatMap((name) => [name, `${name}^{}`])];
+      const all = [`--git-dir=${bare}`, ...gitSettings(repository, addresses), ...args];
+      const { isDone, said, printed } = await questionGit({ args: all, env: fetching, cwd: folder, signal });
+      if (!isDone) throw fetchFailure(said);
+      return commitIn(printed, names);
+    },
     async tip(ref) {
       const bare = await emptyRepository();
-      // Full names, because a short name might match a pull request, which anybody can open.
-      const names = ref === undefined ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}`];
-      for (const name of names) {
+      for (const name of namesOf(ref)) {
         const { isDone, said } = await fetch(bare, ['--depth=1', '--filter=blob:none'], [`${name}:${FETCHED}`]);
         if (isDone) return await tipOf(await read(bare));
         if (!/^fatal: couldn't find remote ref refs\//m.test(said)) throw fetchFailure(said);
@@ -98,6 +107,23 @@ export function createGitRepository(options: GitRepositoryOptions): GitRepositor
       await Promise.all(readers.map(({ ended }) => ended));
     },
   };
+}
+
+/** Full names, because a short name might match a pull request, which anybody can open. */
+function namesOf(ref: string | undefined): string[] {
+  return ref === undefined ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}`];
+}
+
+/** The commit of the first name that the server lists. An annotated tag has an id of its own, and its commit stands behind
+ *  `^{}`. */
+function commitIn(listed: string, names: readonly string[]): string | null {
+  const ids = new Map<string, string>();
+  for (const line of listed.split('\n')) {
+    const [, id, name] = /^([0-9a-f]{40,64})\t(\S+)$/.exec(line) ?? [];
+    if (id !== undefined && name !== undefined) ids.set(name, id);
+  }
+  const found = names.find((name) => ids.has(name));
+  return found === undefined ? null : (ids.get(`${found}^{}`) ?? ids.get(found) ?? null);
 }
 
 async function tipOf(objects: GitObjects): Promise<Tip> {
