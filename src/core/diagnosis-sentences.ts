@@ -1,5 +1,5 @@
 import type { Diagnosis, Facts, Hold, ItemFacts, RunningTask, WaitingTask } from './diagnosis.js';
-import type { RestReason } from './pipeline.js';
+import type { Decider, RestReason } from './pipeline.js';
 import type { SweepVerdict } from './rescue-budget.js';
 
 /** One function per reason: it fills the sentence with facts, adds the evidence, and says what comes next. */
@@ -36,7 +36,7 @@ export function sayPaused(who: string, until: Date | 'infinity', why: string | n
   };
 }
 
-export function sayAwaitingDecision(item: ItemFacts, who: string, outcomes: string[]): Diagnosis {
+export function sayAwaitingDecision(item: ItemFacts, who: Decider, outcomes: string[]): Diagnosis {
   return {
     reason: 'awaiting_decision',
     sentence: `It waits in ${item.state} for a decision of ${who === 'owner' ? 'the owner' : 'a reviewer or an admin'}.`,

@@ -41,6 +41,9 @@ export interface FanOut {
 /** Why an item rests, as its diagnosis says it. */
 export type RestReason = 'awaiting_upload' | 'backlog' | 'not_due';
 
+/** Who may decide: the item's owner, or any reviewer. An admin may decide in place of both. */
+export type Decider = 'owner' | 'reviewer';
+
 interface Leaves<State extends string> {
   then: Readonly<Record<string, State>>;
   /** The word in the audit trail for each outcome; without it, `<stage>-<outcome>`. */
@@ -55,7 +58,7 @@ export type DoesRow<State extends string = string> = Leaves<State> & {
   does: StageRow<string, State> | readonly StageRow<string, State>[];
 };
 export type AwaitsRow<State extends string = string> = Leaves<State> & {
-  awaits: string;
+  awaits: Decider;
   /** Outcomes for which the person must give a reason. A decision without it is refused, on every route. */
   needsReason?: readonly string[];
 };

@@ -33,7 +33,6 @@ function nameProblems(pipeline: Pipeline): string[] {
   const words = rows.flatMap((row) => ('then' in row ? Object.keys(row.then) : []));
   const triggers = [
     ...rows.flatMap((row) => ('triggers' in row ? Object.values(row.triggers ?? {}) : [])),
-    ...rows.flatMap((row) => ('awaits' in row ? [row.awaits] : [])),
     ...stages.flatMap(({ spent }) => (typeof spent === 'object' && spent.trigger !== undefined ? [spent.trigger] : [])),
     ...Object.values(pipeline.rescue.triggers ?? {}),
   ];

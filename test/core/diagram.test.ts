@@ -32,7 +32,7 @@ it('shows stages that run once per unit, and how many items a state admits', () 
 });
 
 it('shows which person a state awaits', () => {
-  expect(diagramOf(reviewed)).toContain('note right of NEEDS_REVIEW: awaits admin\n');
+  expect(diagramOf(reviewed)).toContain('note right of NEEDS_REVIEW: awaits reviewer\n');
 });
 
 it('ends every line with a line break', () => {

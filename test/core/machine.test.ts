@@ -145,8 +145,8 @@ describe("what follows a stage's outcome", () => {
 
 describe('words of the audit trail', () => {
   it('are the mover and the outcome, unless the table says otherwise', () => {
-    expect(triggerOf(rowOf(reviewed, 'SECOND_REVIEW'), 'review', 'reject')).toBe('review-reject');
-    expect(triggerOf(rowOf(reviewed, 'SECOND_REVIEW'), 'review', 'approve')).toBe('accepted');
+    expect(triggerOf(rowOf(reviewed, 'SECOND_REVIEW'), 'reviewer', 'reject')).toBe('reviewer-reject');
+    expect(triggerOf(rowOf(reviewed, 'SECOND_REVIEW'), 'reviewer', 'approve')).toBe('accepted');
     expect(triggerOf(rowOf(straight, 'DONE'), 'x', 'y')).toBe('x-y');
   });
 
@@ -312,7 +312,7 @@ describe('legal moves', () => {
       'registered>queued registered-confirmed',
       'queued>converting convert-claimed',
     ]);
-    expect(moves(reviewed, 'outcome')).toContain('NEEDS_REVIEW>SECOND_REVIEW admin-escalate');
+    expect(moves(reviewed, 'outcome')).toContain('NEEDS_REVIEW>SECOND_REVIEW reviewer-escalate');
   });
 
   it('are derived once for a table', () => {

@@ -71,7 +71,7 @@ describe('the compiler, for the states of a table,', () => {
         rescue,
         states: {
           WORKING: {
-            awaits: 'admin',
+            awaits: 'reviewer',
             then: {
               approve: 'DONE',
               // @ts-expect-error no such state
@@ -91,7 +91,7 @@ describe('the compiler, for the states of a table,', () => {
         rescue,
         states: {
           WORKING: {
-            awaits: 'admin',
+            awaits: 'reviewer',
             then: { approve: 'DONE' },
             // @ts-expect-error no such outcome
             needsReason: ['reject'],

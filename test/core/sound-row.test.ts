@@ -55,15 +55,14 @@ describe('a name', () => {
   );
 
   it.each(['', 'Done', 'all done', 'all-done', '2nd', 'valueOf'])('refuses %j as an outcome', (outcome) => {
-    const row = { awaits: 'admin', then: { [outcome]: 'DONE' } };
+    const row = { awaits: 'reviewer' as const, then: { [outcome]: 'DONE' } };
     expect(problemsOfState(row)).toEqual([`'${outcome}' can't be the name of an outcome`]);
   });
 
   it.each<[string, (word: string) => string[]]>([
-    ['an outcome', (word) => problemsOfState({ awaits: 'admin', then: { yes: 'DONE' }, triggers: { yes: word } })],
+    ['an outcome', (word) => problemsOfState({ awaits: 'reviewer', then: { yes: 'DONE' }, triggers: { yes: word } })],
     ['spent tries', (word) => problemsOfStage({ spent: { move: 'FAILED', trigger: word } })],
     ['exhaustion', (word) => problemsWith({ rescue: { ...table.rescue, triggers: { DB_ERROR: word } } })],
-    ['who decides', (word) => problemsOfState({ awaits: word, then: { yes: 'DONE' } })],
   ])('in the audit trail (%s) is a word', (_where, problemsOf) => {
     for (const word of ['', 'two words', 'a:b', 'Tier1', 'a\nb']) {
       expect(problemsOf(word)).toEqual([`'${word}' can't be the name of a trigger`]);
@@ -96,9 +95,9 @@ describe('a state', () => {
   it('is of one kind only', () => {
     const read: StageRow = { stage: 'read', tries: 3, within: '10s', spent: 'leave' };
     const then = { done: 'DONE' };
-    expect(problemsOfState({ does: read, awaits: 'admin', then })).toEqual([only]);
-    expect(problemsOfState({ awaits: 'admin', rests: 'backlog', then })).toEqual([only]);
-    expect(problemsOfState({ ends: 'done', awaits: 'admin', then })).toEqual([only]);
+    expect(problemsOfState({ does: read, awaits: 'reviewer', then })).toEqual([only]);
+    expect(problemsOfState({ awaits: 'reviewer', rests: 'backlog', then })).toEqual([only]);
+    expect(problemsOfState({ ends: 'done', awaits: 'reviewer', then })).toEqual([only]);
     expect(problemsOfState({ then } as unknown as StateRow)).toEqual([only]);
   });
 
@@ -107,17 +106,17 @@ describe('a state', () => {
   });
 
   it.each([0, -1, 1.5, Number.NaN, Infinity])('does not admit %d items at once', (admits) => {
-    const row = { awaits: 'admin', then: { yes: 'DONE' }, admits };
+    const row = { awaits: 'reviewer' as const, then: { yes: 'DONE' }, admits };
     expect(problemsOfState(row)).toEqual(["state 'READING' must admit at least one item"]);
   });
 
   it('has words for its own outcomes only', () => {
-    const row = { awaits: 'admin', then: { yes: 'DONE' }, triggers: { no: 'refused' } };
+    const row = { awaits: 'reviewer' as const, then: { yes: 'DONE' }, triggers: { no: 'refused' } };
     expect(problemsOfState(row)).toEqual(["state 'READING' has a trigger for 'no', no outcome of it"]);
   });
 
   it('asks for a reason for its own outcomes only', () => {
-    const row = { awaits: 'admin', then: { yes: 'DONE' }, needsReason: ['yes', 'no'] };
+    const row = { awaits: 'reviewer' as const, then: { yes: 'DONE' }, needsReason: ['yes', 'no'] };
     expect(problemsOfState(row)).toEqual(["state 'READING' asks for a reason for 'no', no outcome of it"]);
   });
 });

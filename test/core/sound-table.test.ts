@@ -92,7 +92,7 @@ describe('an unknown state', () => {
     ],
     ['resumesAt', tableWith({}, { rescue: { resumesAt: 'NOWHERE' } })],
     ['then', tableWith({ FIRST: { does: work('first'), then: { done: 'SECOND', odd: 'NOWHERE' } } })],
-    ['a decision', tableWith({ SECOND: { awaits: 'admin', then: { yes: 'DONE', no: 'NOWHERE' } } })],
+    ['a decision', tableWith({ SECOND: { awaits: 'reviewer', then: { yes: 'DONE', no: 'NOWHERE' } } })],
     ['claimed', tableWith({ SECOND: { rests: 'backlog', then: { claimed: 'NOWHERE' } } })],
     ['spent', tableWith({ SECOND: { does: work('second', { spent: { move: 'NOWHERE' } }), then: { done: 'DONE' } } })],
     ['reopens', tableWith({ DONE: { ends: 'done', reopens: 'NOWHERE' } })],
@@ -115,7 +115,7 @@ describe('a table', () => {
 
   it('refuses a state that leads to itself', () => {
     expectRefused(
-      tableWith({ SECOND: { awaits: 'admin', then: { wait: 'SECOND', yes: 'DONE' } } }),
+      tableWith({ SECOND: { awaits: 'reviewer', then: { wait: 'SECOND', yes: 'DONE' } } }),
       'loop SECOND → SECOND',
     );
   });
@@ -130,8 +130,8 @@ describe('a table', () => {
 
   it('refuses a loop that the start does not reach', () => {
     const table = tableWith({
-      THIRD: { awaits: 'admin', then: { on: 'FOURTH' } },
-      FOURTH: { awaits: 'admin', then: { back: 'THIRD' } },
+      THIRD: { awaits: 'reviewer', then: { on: 'FOURTH' } },
+      FOURTH: { awaits: 'reviewer', then: { back: 'THIRD' } },
     });
     expectRefused(table, 'loop THIRD → FOURTH → THIRD');
   });
@@ -172,7 +172,7 @@ describe('a table', () => {
 
   it.each<[string, StateRow]>([
     ['does work', { does: work('second'), then: {} }],
-    ['awaits a decision', { awaits: 'admin', then: {} }],
+    ['awaits a decision', { awaits: 'reviewer', then: {} }],
     ['rests', { rests: 'backlog', then: {} }],
   ])('refuses a state that %s and has no outcome', (_kind, row) => {
     expectRefused(tableWith({ SECOND: row }), "nothing leads out of 'SECOND'");
@@ -248,14 +248,14 @@ describe('a fan-out whose units no stage returns, and which would be done at onc
   });
 
   it('is refused after a decision or a rest', () => {
-    const decided = { awaits: 'admin', then: { yes: 'SECOND' } };
+    const decided = { awaits: 'reviewer' as const, then: { yes: 'SECOND' } };
     expectRefused(tableWith({ FIRST: decided, SECOND }), unfed);
     expectRefused(tableWith({ FIRST: { rests: 'not_due', then: { picked: 'SECOND' } }, SECOND }), unfed);
   });
 
   it('is refused if only one of several ways to it brings units', () => {
     const FIRST = { does: work('first'), then: { done: 'SECOND', ask: 'ASKING' } };
-    expectRefused(tableWith({ FIRST, SECOND, ASKING: { awaits: 'admin', then: { yes: 'SECOND' } } }), unfed);
+    expectRefused(tableWith({ FIRST, SECOND, ASKING: { awaits: 'reviewer', then: { yes: 'SECOND' } } }), unfed);
   });
 
   it('is refused where spent tries, a reopening or a rescue leads to it', () => {
@@ -268,7 +268,7 @@ describe('a fan-out whose units no stage returns, and which would be done at onc
 
 describe('a rest that a claim should end', () => {
   it.each<[string, StateRow]>([
-    ['awaits a decision', { awaits: 'admin', then: { yes: 'DONE' } }],
+    ['awaits a decision', { awaits: 'reviewer', then: { yes: 'DONE' } }],
     ['rests', { rests: 'not_due', then: { picked: 'DONE' } }],
     ['ends', { ends: 'done' }],
   ])('is refused before a state that %s, because no stage would claim', (_kind, SECOND) => {
@@ -288,7 +288,7 @@ describe('a rest that a claim should end', () => {
 });
 
 describe('a recovery move', () => {
-  const REVIEW = { awaits: 'admin', then: { yes: 'DONE', no: 'FAILED' } };
+  const REVIEW = { awaits: 'reviewer' as const, then: { yes: 'DONE', no: 'FAILED' } };
   const FIRST = { does: work('first'), then: { done: 'SECOND', ask: 'REVIEW' } };
 
   it('is refused to a start that ends', () => {
@@ -345,13 +345,13 @@ describe('a state that may be full', () => {
       `reopens must not lead to 'SECOND', ${full}`,
     );
     expectRefused(
-      tableWith({ SECOND, FIRST: { awaits: 'admin', then: { yes: 'SECOND' } } }),
+      tableWith({ SECOND, FIRST: { awaits: 'reviewer', then: { yes: 'SECOND' } } }),
       `a decision in 'FIRST' must not lead to 'SECOND', ${full}`,
     );
     const FIRST = { does: work('first', { spent: { move: 'SECOND' } }), then: { done: 'SECOND' } };
     expectRefused(tableWith({ SECOND, FIRST }), `spent must not lead to 'SECOND', ${full}`);
     expectRefused(tableWith({ FIRST: { ...SECOND, does: work('first') } }, { rescue: { resumesAt: 'FIRST' } }), full);
-    const REVIEW = { awaits: 'admin', then: { yes: 'DONE' }, admits: 2 };
+    const REVIEW = { awaits: 'reviewer' as const, then: { yes: 'DONE' }, admits: 2 };
     expectRefused(
       tableWith({ REVIEW }, { rescue: { exhausted: 'REVIEW' } }),
       `exhausted must not lead to 'REVIEW', ${full}`,

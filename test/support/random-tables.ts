@@ -145,7 +145,7 @@ function feedsFirst(drafts: readonly Draft[], draft: Draft): boolean {
 
 function rowOf({ kind, then, stages, isPlain }: Draft, pick: Choose): StateRow {
   const limit = !isPlain && pick() % 3 === 2 ? { admits: 1 + (pick() % 9) } : {};
-  if (kind === 'awaits') return { awaits: one(['admin', 'owner'], pick), then, ...limit };
+  if (kind === 'awaits') return { awaits: one(['reviewer', 'owner'], pick), then, ...limit };
   if (kind === 'rests') return { rests: one(REASONS, pick), then, ...limit };
   const [only] = stages;
   return { does: stages.length === 1 && only && pick() % 2 === 0 ? only : stages, then, ...limit };

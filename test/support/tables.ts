@@ -135,9 +135,9 @@ export const reviewed = definePipeline({
       does: stage('judge', { tries: 3, within: '10s', spent: 'leave' }),
       then: { pass: 'PUBLISHING', concerns: 'NEEDS_REVIEW', fail: 'REJECTED' },
     },
-    NEEDS_REVIEW: { awaits: 'admin', then: { escalate: 'SECOND_REVIEW', reject: 'REJECTED' } },
+    NEEDS_REVIEW: { awaits: 'reviewer', then: { escalate: 'SECOND_REVIEW', reject: 'REJECTED' } },
     SECOND_REVIEW: {
-      awaits: 'review',
+      awaits: 'reviewer',
       then: { approve: 'PUBLISHING', reject: 'REJECTED' },
       triggers: { approve: 'accepted' },
     },

@@ -24,7 +24,7 @@ function tableDoing(does: DoesRow<'DONE' | 'FAILED'>): Pipeline {
     rescue: { budget: 3, backoff: ['2s'], budgetResetAfter: '24h', oldestRescued: '7d', exhausted: 'FAILED' },
     cancelled: 'FAILED',
     states: {
-      ASKING: { awaits: 'admin', then: { go: 'WORKING', stop: 'FAILED' } },
+      ASKING: { awaits: 'reviewer', then: { go: 'WORKING', stop: 'FAILED' } },
       WORKING: does,
       DONE: { ends: 'done' },
       FAILED: { ends: 'failed' },

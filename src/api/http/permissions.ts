@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.js';
+import type { Decider } from '../../core/pipeline.js';
 import type { Actor } from '../../db/spine/transition.js';
 import type { Caller, Role } from './auth.js';
 
@@ -34,7 +35,7 @@ export function assertMayOperate(caller: Caller, doing: string): void {
 
 /** `awaits` is the word of the pipeline's table: the owner's own decision, or a reviewer's. A reviewer does not decide on an item of
  *  their own. An admin may, and the audit says so. */
-export function assertMayDecide(caller: Caller, item: { owner: string; state: string }, awaits: string): void {
+export function assertMayDecide(caller: Caller, item: { owner: string; state: string }, awaits: Decider): void {
   if (hasRole(caller, 'admin')) return;
   const isOwn = item.owner === caller.sub;
   const isOwners = awaits === 'owner';

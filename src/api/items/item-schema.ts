@@ -89,7 +89,7 @@ export const ItemAnswer = z
       .describe('Rescues in this visit, and the earliest time of the next rescue'),
     decision: z
       .object({
-        awaits: z.string(),
+        awaits: z.enum(['owner', 'reviewer']).describe('Whose decision it is; an admin may decide as well'),
         outcomes: z.array(z.string()),
         needsReason: z.array(z.string()).describe('The outcomes that are refused without a reason'),
       })

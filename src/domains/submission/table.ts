@@ -79,12 +79,19 @@ export const submission = definePipeline({
       triggers: { pass: 'tier2-pass', concerns: 'tier2-concerns', unjudged: 'judge-unavailable', fail: 'tier2-fail' },
     },
     NEEDS_REVIEW: {
-      awaits: 'admin',
+      awaits: 'reviewer',
       then: { escalate: 'TIER3_REVIEW', reject: 'REJECTED' },
+      // The audit trail's words of the specification.
+      triggers: { escalate: 'admin-escalate', reject: 'admin-reject' },
       needsReason: ['reject'],
     },
     // Approving publishes in the decision's own transaction, because the scanned content is stored already.
-    TIER3_REVIEW: { awaits: 'review', then: { approve: 'PUBLISHED', reject: 'REJECTED' }, needsReason: ['reject'] },
+    TIER3_REVIEW: {
+      awaits: 'reviewer',
+      then: { approve: 'PUBLISHED', reject: 'REJECTED' },
+      triggers: { approve: 'review-approve', reject: 'review-reject' },
+      needsReason: ['reject'],
+    },
     AUTO_APPROVED: {
       does: stage('publish', PUBLISH),
       then: { done: 'PUBLISHED' },

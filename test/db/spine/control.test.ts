@@ -108,7 +108,7 @@ describe('a decision', () => {
 
     expect(changed).toMatchObject({ state: 'SECOND_REVIEW', version: 3 });
     expect(await itemOf(spine.pool, id)).toMatchObject({ wakeAfter: expect.any(Date) as Date, epoch: 1 });
-    expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'admin-escalate', actor: 'root' });
+    expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({ trigger: 'reviewer-escalate', actor: 'root' });
   });
 
   it('commits its save together with its move, once', async () => {

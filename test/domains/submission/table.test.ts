@@ -47,6 +47,18 @@ describe("the specification's submission fits a table", () => {
     ]);
   });
 
+  it('with a reviewer in both reviews, whose moves keep the words that older versions write', () => {
+    const reviews = edgesOf(submission).filter(({ from, via }) => from.endsWith('REVIEW') && via === 'outcome');
+    expect(reviews.map(({ from, to, trigger }) => `${from} > ${to}: ${trigger}`)).toEqual([
+      'NEEDS_REVIEW > TIER3_REVIEW: admin-escalate',
+      'NEEDS_REVIEW > REJECTED: admin-reject',
+      'TIER3_REVIEW > PUBLISHED: review-approve',
+      'TIER3_REVIEW > REJECTED: review-reject',
+    ]);
+    const { NEEDS_REVIEW, TIER3_REVIEW } = submission.states;
+    expect([NEEDS_REVIEW.awaits, TIER3_REVIEW.awaits]).toEqual(['reviewer', 'reviewer']);
+  });
+
   it('with its retries by cause', () => {
     expect(stageOf(submission, 'scanTier1').row).toMatchObject({ tries: 4, backoff: { first: '30s', max: '2m' } });
     expect(stageOf(submission, 'fetch').row).toMatchObject({

@@ -57,6 +57,8 @@ async function versionsBy(id: string): Promise<unknown[]> {
 describe('a submission in NEEDS_REVIEW', () => {
   it('is escalated by a reviewer, and then approved: published with the same commit that moves it', async () => {
     const id = await inReview();
+    const item = await api.call({ url: `/api/v1/items/${id}`, as: REVIEWER });
+    expect(item.json()).toMatchObject({ decision: { awaits: 'reviewer', outcomes: ['escalate', 'reject'] } });
 
     expect((await act(id, 'escalate')).json()).toMatchObject({ state: 'TIER3_REVIEW', published: null });
     const approved = await act(id, 'approve', { body: { reason: 'well written' } });
