@@ -21,6 +21,7 @@ import { addHealthRoutes } from './operators/health.js';
 import { addHourlyMetricsRoute } from './operators/hourly-metrics.js';
 import { addMetricsRoute } from './operators/metrics.js';
 import { addNotificationRoutes } from './operators/notifications.js';
+import { addOperatorActionRoute } from './operators/operator-actions.js';
 import { addPipelineRoutes } from './operators/pipelines.js';
 import { addReceiptRoutes } from './operators/receipts.js';
 import { addScheduleRoutes } from './operators/schedules.js';
@@ -107,6 +108,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addReceiptRoutes(app, parts);
   addWorkerRoutes(app, parts);
   addNotificationRoutes(app, parts);
+  addOperatorActionRoute(app, parts);
   addScheduleRoutes(app, parts);
   for (const addRoutes of deps.domainRoutes) addRoutes(app, parts);
   await addReference(app);

@@ -56,6 +56,7 @@ describe('the OpenAPI document', () => {
       'get /api/v1/items/{id}/events',
       'get /api/v1/metrics/hours',
       'get /api/v1/notifications',
+      'get /api/v1/operator-actions',
       'get /api/v1/pipelines',
       'get /api/v1/receipts',
       'get /api/v1/receipts.csv',
