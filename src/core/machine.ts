@@ -8,7 +8,7 @@ export interface Edge {
   trigger: string;
   via: Via;
 }
-export type Via = 'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | Flagging;
+export type Via = 'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | 'note' | Flagging;
 
 /** Moves that change a flag of a live item and leave its state as it is. */
 type Flagging = 'pause' | 'resume' | 'park' | 'reprioritize';
@@ -177,8 +177,10 @@ export function edgesOf(pipeline: Pipeline): Edge[] {
 }
 
 /** Whether the table allows this move. A retry from a chosen state is no arrow of the diagram, because it begins a new
- *  visit. A pause, a resume and parking leave the state as it is, and a rescue may. */
+ *  visit. A pause, a resume and parking leave the state as it is, and a rescue may. A note records what was done about the item's
+ *  run and changes nothing of the item, which may have ended. */
 export function isLegalMove(pipeline: Pipeline, { from, to, via }: Pick<Edge, 'from' | 'to' | 'via'>): boolean {
+  if (via === 'note') return from === to;
   const row = rowOf(pipeline, from);
   if (via === 'retry') return retryStates(pipeline).includes(to) && isRetryable(row);
   if (FLAGGING.includes(via)) return from === to && !isEnd(row);

@@ -11,6 +11,7 @@ import {
   type TakenDelivery,
   takeDueDeliveries,
 } from '../db/recovery/deliveries.js';
+import { tellGathered } from '../db/recovery/gather-notices.js';
 import type { ChannelName, Channels, Notice, Notifier, WriteLetter } from '../ports/notifier.js';
 import { runWithinTime } from '../ports/within-time.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -22,6 +23,8 @@ export interface CourierDeps {
   /** By pipeline. In a pipeline without a letter, the person is sent the notice's sentence. */
   letters?: Readonly<Record<string, WriteLetter>>;
   policy: CourierPolicy & { timeoutMs: number };
+  /** Where readers of a notice find the API; without it, a link is a path. */
+  publicUrl?: string | undefined;
   logger: Logger;
   metrics: Pick<Metrics, 'deliveries'>;
 }
@@ -82,13 +85,17 @@ export function startCourier(deps: CourierDeps): Courier {
 }
 
 /** Creates the deliveries of one page of events. Returns the number of events. */
-export async function routeDue({ pool, channels }: Pick<CourierDeps, 'pool' | 'channels'>): Promise<number> {
+export async function routeDue(deps: Pick<CourierDeps, 'pool' | 'channels' | 'publicUrl'>): Promise<number> {
+  const { pool, channels, publicUrl = '' } = deps;
   const named = Object.entries(channels) as [ChannelName, Notifier][];
   await dropUnconfigured(
     pool,
     named.map(([name]) => name),
   );
-  return routeEvents(pool, (notice) => named.filter(([, each]) => each.reaches(notice)).map(([name]) => name), PAGE);
+  await tellGathered(pool, publicUrl);
+  const route = (notice: Notice): ChannelName[] =>
+    named.filter(([, each]) => each.reaches(notice)).map(([name]) => name);
+  return routeEvents(pool, route, { limit: PAGE, publicUrl });
 }
 
 /** Makes the due deliveries of one channel. Returns how many it took. */

@@ -1,7 +1,10 @@
 import type pg from 'pg';
+import type { Logger } from 'pino';
+import { isAppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { type RunRef, workflowIdOf } from '../../core/run.js';
 import type { SweepPage } from '../../core/sweep-page.js';
+import { recordLeftover } from '../../db/recovery/leftover.js';
 import { raiseEvent } from '../../db/recovery/outbox.js';
 import { findRunRows, type RunRow } from '../../db/recovery/stuck.js';
 import type { Engine } from '../../ports/engine.js';
@@ -20,10 +23,12 @@ const RUNS_NAMED = 5;
  *  without a row (the database was restored, or a person deleted the row) is only reported, because nobody knows which
  *  work it does. */
 export async function tidyOpenRuns(
-  { pool, engine }: { pool: pg.Pool; engine: Engine },
-  { name }: Pipeline,
+  deps: { pool: pg.Pool; engine: Engine; logger: Logger },
+  pipeline: Pipeline,
   page: SweepPage,
 ): Promise<void> {
+  const { pool, engine } = deps;
+  const { name } = pipeline;
   const strays: RunRef[] = [];
   for await (const runs of batchesOf(engine.openRuns(name))) {
     const rows = await findRunRows(
@@ -33,13 +38,28 @@ export async function tidyOpenRuns(
     for (const run of runs) {
       const row = rows.get(run.itemId);
       if (!row) strays.push(run);
-      else if (isOutlived(run, row)) {
-        await engine.end(run);
-        page.endedRuns += 1;
-      }
+      else if (isOutlived(run, row) && (await endLeftover(deps, pipeline, run))) page.endedRuns += 1;
     }
   }
   if (strays.length > 0) page.reported += await reportStrays(pool, name, strays);
+}
+
+/** The entry is written first, so that no run is ended without one. False: the item is being written at this moment, and the next
+ *  look ends the run. */
+async function endLeftover(
+  { pool, engine, logger }: { pool: pg.Pool; engine: Engine; logger: Logger },
+  pipeline: Pipeline,
+  run: RunRef,
+): Promise<boolean> {
+  try {
+    const isNew = await recordLeftover(pool, pipeline, run);
+    await engine.end(run);
+    if (isNew) logger.warn({ item: run.itemId, pipeline: pipeline.name, run: workflowIdOf(run) }, 'leftover run ended');
+    return true;
+  } catch (error) {
+    if (isAppError(error) && error.code === 'still_alive') return false;
+    throw error;
+  }
 }
 
 function isOutlived(run: RunRef, row: RunRow): boolean {

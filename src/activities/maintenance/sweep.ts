@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { Facts } from '../../core/diagnosis.js';
 import { isAppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { emptyPage, type SweepActivities, type SweepPage, type SweepPageInput } from '../../core/sweep-page.js';
@@ -81,6 +82,7 @@ async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   // Waits for every lane, because a count that is added after the page is answered would be lost.
   const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
   for (const each of lanes) if (each.status === 'rejected') throw each.reason;
+  if ((page.byReason?.['backlog'] ?? 0) > 0) await raiseBacklog(turn, rows, queue.backlog);
 }
 
 /** An item of a paused pipeline would wait with a worker as well. */
@@ -91,13 +93,34 @@ function needsWorker({ facts }: StuckRow): boolean {
 /** The event is raised once an hour for each pipeline. It follows from the task queue and not from the reason of an item, because all
  *  items may be inside a stage when the last worker dies. */
 async function raiseNoWorker({ pool, pipeline }: Turn, rows: readonly StuckRow[]): Promise<void> {
-  const hour = rows[0]?.facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length) ?? '';
   await raiseEvent(pool, {
-    id: `no_worker:${pipeline.name}:${hour}`,
+    id: `no_worker:${pipeline.name}:${hourOf(rows)}`,
     kind: 'no_worker',
     pipeline: pipeline.name,
     sentence: `No worker of ${pipeline.name} asks for work, and ${rows.filter(needsWorker).length} or more of its items wait for one.`,
   });
+}
+
+/** The event is raised once an hour for each pipeline, as long as items wait for a free worker for longer than the table allows. */
+async function raiseBacklog(
+  { pool, pipeline, page }: Turn,
+  rows: readonly StuckRow[],
+  tasks: Facts['backlog'],
+): Promise<void> {
+  const waiting = page.byReason?.['backlog'] ?? 0;
+  const queued = typeof tasks === 'number' ? ` Its task queue holds ${tasks}.` : '';
+  await raiseEvent(pool, {
+    id: `backlog:${pipeline.name}:${hourOf(rows)}`,
+    kind: 'backlog',
+    pipeline: pipeline.name,
+    sentence: `${waiting} or more items of ${pipeline.name} have waited for a free worker for over ${pipeline.sweep.stuckAfter}.${queued} More workers, or a higher WORKER_MAX_ACTIVITIES, make the queue shorter.`,
+    payload: { waiting, tasks: tasks ?? null },
+  });
+}
+
+/** The hour by the database's clock, as ids of hourly events name it. */
+function hourOf(rows: readonly StuckRow[]): string {
+  return rows[0]?.facts.now.toISOString().slice(0, 'YYYY-MM-DDTHH'.length) ?? '';
 }
 
 /** An item that can't be swept is noted in the page's errors and never stops the sweep. Only an engine that is away

@@ -36,7 +36,9 @@ const NotificationAnswer = z
       .describe('One person alone is told, at the address that came with the item; operators are not'),
     payload: z.record(z.string(), z.unknown()),
     at: Time,
-    deliveries: z.array(DeliveryAnswer).describe('Empty until its channels are chosen'),
+    deliveries: z
+      .array(DeliveryAnswer)
+      .describe('Empty until its channels are chosen, and for an event that a later notification counts'),
   })
   .meta({ id: 'Notification' });
 

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { ChannelName, Notice } from '../../ports/notifier.js';
 import { inTransaction } from '../postgres/client.js';
 import { storableText } from '../postgres/parameters.js';
+import { gatherNotices } from './gather-notices.js';
 
 const NOTICE = `id, kind, sentence, pipeline, item_id AS "itemId", owner, mail_to AS "mailTo", payload, created_at AS at`;
 
@@ -9,15 +10,21 @@ const NOTICE = `id, kind, sentence, pipeline, item_id AS "itemId", owner, mail_t
 export type Route = (notice: Notice) => readonly ChannelName[];
 
 /** Creates the deliveries of the oldest events that have none, and returns the number of events. Each event is routed
- *  once, because its row is locked until it is marked as routed, and other couriers skip locked rows. */
-export async function routeEvents(pool: pg.Pool, route: Route, limit: number): Promise<number> {
+ *  once, because its row is locked until it is marked as routed, and other couriers skip locked rows. An event that a later notice
+ *  counts has no deliveries. */
+export async function routeEvents(
+  pool: pg.Pool,
+  route: Route,
+  { limit, publicUrl }: { limit: number; publicUrl: string },
+): Promise<number> {
   return inTransaction(pool, async (sql) => {
     const { rows: notices } = await sql.query<Notice>(
       `SELECT ${NOTICE} FROM outbox WHERE routed_at IS NULL ORDER BY created_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED`,
       [limit],
     );
     if (notices.length === 0) return 0;
-    const routes = notices.flatMap((notice) => route(notice).map((channel) => ({ id: notice.id, channel })));
+    const sent = await gatherNotices(sql, notices, publicUrl);
+    const routes = sent.flatMap((notice) => route(notice).map((channel) => ({ id: notice.id, channel })));
     await sql.query(
       `WITH routed AS (UPDATE outbox SET routed_at = now() WHERE id = ANY ($1))
        INSERT INTO deliveries (event_id, channel) SELECT * FROM unnest($2::text[], $3::text[])`,

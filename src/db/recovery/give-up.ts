@@ -60,7 +60,7 @@ export async function parkItem(
       pipeline: item.pipeline,
       itemId: item.id,
       sentence: `It was parked (${why}): a person must retry or cancel it. ${cause.sentence}`,
-      payload: { state: item.state, why },
+      payload: { state: item.state, why, errorClass: item.errorClass },
     });
     return {
       from: item.state,

@@ -3,12 +3,12 @@ import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { RunInput } from '../../core/run.js';
 import type { Sql } from '../../ports/sql.js';
-import { assertAsSeen, changeItem, type Request, type SeenItem } from '../spine/control.js';
+import { assertAsSeen, changeItem, noteOf, type Request, type SeenItem } from '../spine/control.js';
 import type { ItemRow } from '../spine/item-row.js';
 import { firstStepOf } from '../spine/items.js';
 import { type Cause, writeReceipt } from './receipts.js';
 
-/** Writes the receipt of a run that Temporal never had, or lost before a worker took it up. Returns the input to start
+/** Writes the receipt and the audit entry of a run that Temporal never had, or lost before a worker took it up. Returns the input to start
  *  the run with. Call it before the start, because the first claim completes the receipt and may come at once. */
 export async function recordLostStart(
   pool: pg.Pool,
@@ -26,12 +26,13 @@ export async function recordLostStart(
       if (await wasAcceptedSince(transaction, item, cause)) {
         throw new AppError('state_conflict', `item ${item.id} has been started since`);
       }
-      // A rescue whose run was lost already has a receipt. Starting the run again does not write a second one.
+      // A rescue whose run was lost already has a receipt and an entry. Starting the run again writes no others.
       if (await isReceiptOpen(transaction, item)) return null;
       await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'waiting' });
       const step = firstStepOf(pipeline, item);
       if (step.do === 'stage') await markRecovering(transaction, item, step.stage);
-      return null;
+      const { reason: stopped, sentence } = cause;
+      return { ...noteOf(item, 'rescue', actor), metadata: { stopped, sentence } };
     },
   );
   return { pipeline: pipeline.name, itemId: seen.itemId, epoch: seen.epoch, step: firstStepOf(pipeline, seen) };

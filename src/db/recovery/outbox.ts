@@ -13,6 +13,7 @@ export type EventKind =
   | 'breaker_opened'
   | 'breaker_closed'
   | 'no_worker'
+  | 'backlog'
   | 'sweep_late'
   | 'schedule_skipped'
   | 'run_without_item';

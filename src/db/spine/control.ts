@@ -246,6 +246,11 @@ function flagMove(item: ItemRow, via: 'pause' | 'resume' | 'reprioritize', trigg
   return { from: item.state, to: item.state, via, trigger, actor: request.actor, metadata: reasonOf(request) };
 }
 
+/** An entry in the audit trail that leaves the item as it is. */
+export function noteOf({ state }: ItemRow, trigger: string, actor: Actor): Move {
+  return { from: state, to: state, via: 'note', trigger, actor };
+}
+
 export function reasonOf(request: Request): { reason?: string } {
   return request.reason === undefined ? {} : { reason: request.reason };
 }

@@ -103,11 +103,12 @@ export function transitionParts(pipeline: Pipeline, move: Move, p: Parameters): 
       SELECT id, ${p.add(pipeline.name)}, owner, version, visit, epoch, ${p.add(move.from)}, ${p.add(move.to)}, ${p.add(move.trigger)},
         ${p.add(move.actor.id)}, ${p.add(move.actor.type)}, ${p.add(storableJson(move.metadata ?? {}))}::jsonb
       FROM moved
-    )${tellOfEnd(pipeline, move, p)}`;
+    )${move.via === 'note' ? '' : tellOfEnd(pipeline, move, p)}`;
 }
 
 function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] {
   const all = ['version = i.version + 1', 'updated_at = now()'];
+  if (move.via === 'note') return all;
   if (move.via === 'pause') {
     return [...all, `paused_until = ${p.add(move.pausedUntil)}`, `pause_reason = ${p.add(move.reason)}`, WAKE];
   }

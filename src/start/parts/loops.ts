@@ -58,7 +58,8 @@ export function startLoops(parts: LoopParts): Loops {
   const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
   const letters = lettersOf(config);
   const channels = channelsOf(config, logger);
-  const courier = startCourier({ pool, channels, letters, policy: config.notify, logger, metrics });
+  const { publicUrl } = config.links;
+  const courier = startCourier({ pool, channels, letters, policy: config.notify, publicUrl, logger, metrics });
   const sweeps = startSweepWatch({ pool, schedules, logger });
   const hub = startEventHub({ pool, logger });
   const small = [closeQuietBreakers(parts), rollUp(parts)];

@@ -130,9 +130,13 @@ describe('a sweep rescues', () => {
 
     expect(await sweep()).toMatchObject({ started: 1, reEnqueued: 0 });
     expect(await receiptsOf(spine.pool, id)).toMatchObject([{ ...lost, result: 'waiting', movingAt: null }]);
+    const restarted = { from: 'READING', to: 'READING', trigger: 'rescue', actor: 'system', version: 2, epoch: 1 };
+    expect((await auditOf(spine.pool, id)).slice(1)).toMatchObject([restarted]);
+    expect(await metadataOf(id, 'rescue')).toMatchObject([{ stopped: 'start_lost' }]);
     // Lost a second time, it is the same recovery.
     expect(await sweep({ startedAt: later() })).toMatchObject({ started: 1 });
     expect(engine.started.map(({ epoch, step }) => `${String(epoch)} ${step.do}`)).toEqual(['1 stage', '1 stage']);
+    expect(await auditOf(spine.pool, id)).toHaveLength(2);
     await hand.walk(id, 'read:empty');
 
     expect(await receiptsOf(spine.pool, id)).toMatchObject([
@@ -377,6 +381,27 @@ describe('a sweep reports, at no cost to the item', () => {
     expect(rows).toEqual([{ kind: 'no_worker' }]);
   });
 
+  it('a backlog to operators, once an hour, with how many items wait', async () => {
+    const { pipeline, stuck, engine, sweep } = scene();
+    await Promise.all([stuck(), stuck()]);
+    engine.status = { is: 'alive', wedgedBy: null };
+    engine.queueStatus.backlog = 7;
+    const before = await hourNow();
+    for (const startedAt of [new Date(), later(), later(2)])
+      expect(await sweep({ startedAt })).toMatchObject({ reported: 2 });
+    const hours = [...new Set([before, await hourNow()])];
+
+    const { rows } = await spine.pool.query<{ id: string; sentence: string }>(
+      `SELECT id, kind, owner, sentence, payload FROM outbox WHERE pipeline = $1 ORDER BY id`,
+      [pipeline.name],
+    );
+    expect(hours.map((hour) => `backlog:${pipeline.name}:${hour}`)).toEqual(
+      expect.arrayContaining(rows.map(({ id }) => id)),
+    );
+    expect(rows[0]).toMatchObject({ kind: 'backlog', owner: null, payload: { waiting: 2, tasks: 7 } });
+    expect(rows[0]?.sentence).toContain(`2 or more items of ${pipeline.name} have waited for a free worker`);
+  });
+
   it('nothing to operators where no worker asks for work and the pipeline is paused', async () => {
     const { pipeline, stuck, engine, sweep } = scene();
     await stuck();
@@ -516,6 +541,27 @@ describe('open runs', () => {
     ]);
   });
 
+  it('that are ended have one audit entry each, however often they are asked, and leave the item as it was', async () => {
+    const lines: { msg: string; run?: string }[] = [];
+    const write = (line: string): void => void lines.push(JSON.parse(line) as { msg: string });
+    const { hand, pipeline, engine, sweep } = scene(straight, pino({}, { write }));
+    const id = await hand.make();
+    await hand.walk(id, 'read:empty');
+    await spine.pool.query(`UPDATE items SET ended_at = now() - interval '61 seconds' WHERE id = $1`, [id]);
+    const before = await itemOf(spine.pool, id);
+    engine.open = [{ pipeline: pipeline.name, itemId: id, epoch: 1, startedAt: new Date() }];
+
+    for (const startedAt of [new Date(), later()]) expect(await sweep({ startedAt })).toMatchObject({ endedRuns: 1 });
+
+    const run = `${pipeline.name}:${id}:1`;
+    const noted = (await auditOf(spine.pool, id)).filter(({ trigger }) => trigger === 'leftover-run-ended');
+    expect(noted).toMatchObject([{ from: before.state, to: before.state, actor: 'system' }]);
+    expect(await metadataOf(id, 'leftover-run-ended')).toEqual([{ run }]);
+    expect(await itemOf(spine.pool, id)).toEqual({ ...before, version: before.version + 1 });
+    expect(lines.filter(({ msg }) => msg === 'leftover run ended')).toMatchObject([{ run }]);
+    expect(await eventsOf(spine.pool, id)).toEqual([]);
+  });
+
   it('without a row are reported once a day, and left alone', async () => {
     const { pipeline, engine, sweep } = scene();
     const stray = () => ({ pipeline: pipeline.name, itemId: randomUUID(), epoch: 1, startedAt: new Date() });
@@ -533,6 +579,14 @@ describe('open runs', () => {
     expect(engine.ended).toEqual([]);
   });
 });
+
+async function metadataOf(id: string, trigger: string): Promise<object[]> {
+  const { rows } = await spine.pool.query<{ metadata: object }>(
+    'SELECT metadata FROM audit WHERE item_id = $1 AND trigger = $2 ORDER BY id',
+    [id, trigger],
+  );
+  return rows.map(({ metadata }) => metadata);
+}
 
 async function silence(id: string): Promise<void> {
   await spine.pool.query(`UPDATE items SET beat_at = now() - interval '1 minute' WHERE id = $1`, [id]);

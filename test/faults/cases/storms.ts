@@ -111,6 +111,7 @@ const backlog: FaultCase = {
     receipts: [],
     trail: WALKED,
     effects: STAGES,
+    notifies: 'backlog',
   },
 };
 

@@ -1,7 +1,7 @@
 import { itemOf, taskOf } from '../../support/facts.js';
 import { isFrozen } from '../../support/spawn-worker.js';
 import { until } from '../../support/until.js';
-import { type FaultCase, STAGES, type Victim, WALKED } from '../fault-case.js';
+import { type FaultCase, STAGES, type Victim, WALKED, walkedWith } from '../fault-case.js';
 import type { Field } from '../field.js';
 import { SEEN_MS } from '../settings.js';
 
@@ -232,7 +232,7 @@ const startLost: FaultCase = {
     nextAt: 'due',
     ends: 'DONE',
     receipts: [{ reason: 'start_lost', actorType: 'system', result: 'moving', stagesAgain: [] }],
-    trail: WALKED,
+    trail: walkedWith('rescue (system)'),
     effects: STAGES,
   },
 };

@@ -46,7 +46,7 @@ const BEGUN_ANEW: readonly State[] = ['RECEIVED', 'TIER1_SCANNING'];
 
 const VIAS = Object.keys({
   ...{ outcome: 0, spent: 0, cancel: 0, exhaustion: 0, rescue: 0, reopen: 0, retry: 0 },
-  ...{ pause: 0, resume: 0, park: 0, reprioritize: 0 },
+  ...{ pause: 0, resume: 0, park: 0, reprioritize: 0, note: 0 },
 } satisfies Record<Via, 0>) as Via[];
 
 /** Moves that keep the state: they change a flag, or drive the item on in the same state. */
@@ -59,6 +59,8 @@ function allowed(from: State, to: State): Via[] {
     ...(moves[to] ?? []),
     ...(isLive && BEGUN_ANEW.includes(to) ? (['retry'] as const) : []),
     ...(isLive && from === to ? STAYING : []),
+    // A note is an entry about the item's run. It changes nothing of the item, which may have ended.
+    ...(from === to ? (['note'] as const) : []),
   ].toSorted();
 }
 
