@@ -9,7 +9,7 @@ import { rescueItem } from '../../db/spine/control.js';
 import { exhaustItem, parkItem } from '../../db/recovery/give-up.js';
 import { recordLostStart } from '../../db/recovery/lost-start.js';
 import { raiseEvent } from '../../db/recovery/outbox.js';
-import type { StuckRow } from '../../db/recovery/stuck-facts.js';
+import type { StuckRow } from '../../db/recovery/stuck.js';
 import { SYSTEM } from '../../db/spine/transition.js';
 import type { Engine } from '../../ports/engine.js';
 

@@ -126,7 +126,7 @@ async function diagnosedIn(deps: ReaderDeps, scan: Scan, isEngineThere: boolean)
   return rows.map(({ listed, facts, mayLackWorker }) => {
     const asked = { ...facts, ...(mayLackWorker && queues.get(facts.item.pipeline)) };
     const diagnosis = diagnose(asked);
-    return listedAnswer(listed, scan.now, diagnosis, stalenessOf(asked, diagnosis) !== null);
+    return listedAnswer(listed, diagnosis, stalenessOf(asked, diagnosis) !== null);
   });
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Diagnosis, REASONS } from '../../core/diagnosis.js';
-import type { ScannedItem } from '../../db/reads/item-list.js';
+import type { RowFacts } from '../../db/recovery/row-facts.js';
 import { errorOf, pauseOf } from './item-answer.js';
 import { ItemAnswer } from './item-schema.js';
 
@@ -32,7 +32,7 @@ export const ListedItem = ItemAnswer.pick({
   .meta({ id: 'ListedItem' });
 export type ListedItem = z.output<typeof ListedItem>;
 
-export function listedAnswer({ item }: ScannedItem, now: Date, diagnosis: Diagnosis, stale: boolean): ListedItem {
+export function listedAnswer({ item, now }: RowFacts, diagnosis: Diagnosis, stale: boolean): ListedItem {
   const { id, pipeline, owner, state, visit, epoch, version, endReason, rescues } = item;
   return {
     id,

@@ -1,6 +1,7 @@
 import { listOpenBreakers } from './breaker-list.js';
-import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
-import type { Prisma } from '../postgres/prisma.js';
+import { Prisma } from '../generated/client.js';
+import type { Prisma as Client } from '../postgres/prisma.js';
+import { isPresent } from '../recovery/gone-worker.js';
 import { WORKER_DEATHS } from '../recovery/retention.js';
 
 /** Figures of all items, read when they are asked for. */
@@ -13,7 +14,7 @@ export interface Figures {
   openBreakers: { pipeline: string; class: string }[];
 }
 
-export async function readFigures(prisma: Prisma): Promise<Figures> {
+export async function readFigures(prisma: Client): Promise<Figures> {
   const [items, refusals, workers, undelivered, openBreakers] = await Promise.all([
     prisma.$queryRaw<Figures['items']>`
       SELECT pipeline, state, count(*)::int AS count,
@@ -29,7 +30,7 @@ export async function readFigures(prisma: Prisma): Promise<Figures> {
 }
 
 /** Counts the deliveries that are still to be made. A delivery that was given up is not among them. */
-async function readUndelivered(prisma: Prisma): Promise<Figures['undelivered']> {
+async function readUndelivered(prisma: Client): Promise<Figures['undelivered']> {
   return prisma.$queryRaw<Figures['undelivered']>`
     SELECT channel, count(*)::int AS count FROM deliveries
     WHERE delivered_at IS NULL AND failed_at IS NULL GROUP BY channel
@@ -43,11 +44,10 @@ export interface WorkersSeen {
   deaths: number;
 }
 
-export async function readWorkersSeen(prisma: Prisma): Promise<WorkersSeen> {
+export async function readWorkersSeen(prisma: Client): Promise<WorkersSeen> {
   const [seen] = await prisma.$queryRaw<WorkersSeen[]>`
     SELECT count(*)::int AS registered, (COALESCE(sum(deaths), 0)
       + COALESCE((SELECT value FROM totals WHERE name = ${WORKER_DEATHS}), 0))::int AS deaths, (count(*) FILTER (
-      WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND seen_at > now() - ${WORKER_SILENT_SECONDS} * interval '1 second'
-    ))::int AS present FROM workers`;
+      WHERE ${Prisma.raw(isPresent('workers'))}))::int AS present FROM workers`;
   return seen ?? { registered: 0, present: 0, deaths: 0 };
 }

@@ -1,8 +1,8 @@
 import { isAwaits, isDoes } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import type { Throughput } from '../../core/queue-estimate.js';
 import type { Sql } from '../../ports/sql.js';
+import { isPresent } from '../recovery/gone-worker.js';
 import { literalOf } from '../spine/owner-room.js';
 
 export interface Queued {
@@ -89,8 +89,7 @@ export async function readThroughput(sql: Sql, pipeline: Pipeline): Promise<Thro
        COALESCE(sum(work_ms), 0)::float8 AS "workMs", COALESCE(sum(busy_ms), 0)::float8 AS "busyMs",
        (SELECT until FROM holds WHERE pipeline = $1 AND kind = 'pause' AND until > now()) AS "pausedUntil",
        (SELECT max(next_pass_at) FROM breakers WHERE pipeline = $1 AND state <> 'closed') AS "nextPassAt",
-       (SELECT count(*)::int FROM workers WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND died_at IS NULL
-          AND seen_at > now() - ${WORKER_SILENT_SECONDS} * interval '1 second' AND $1 = ANY (pipelines)) AS workers
+       (SELECT count(*)::int FROM workers WHERE ${isPresent('workers')} AND $1 = ANY (pipelines)) AS workers
      FROM each`,
     [pipeline.name, SAMPLE, awaitingStates(pipeline)],
   );

@@ -1,5 +1,5 @@
-import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import type { Prisma } from '../postgres/prisma.js';
+import { deathTimeOf, isPresent } from '../recovery/gone-worker.js';
 import { HELD_LOCKS } from '../recovery/workers.js';
 
 /** present: the worker was seen just now. silent: it was not, and no watcher saw it die; it may be frozen, cut off or
@@ -36,9 +36,9 @@ export async function listWorkers(prisma: Prisma): Promise<ListedWorker[]> {
 const WORKERS = `
   WITH held AS (${HELD_LOCKS})
   SELECT id, name, host, pid, build, pipelines, started_at AS "startedAt", seen_at AS "seenAt", stopped_at AS "stoppedAt",
-    seen_gone_at AS "diedAt",
-    CASE WHEN stopped_at IS NOT NULL THEN 'stopped' WHEN seen_gone_at IS NOT NULL THEN 'died'
-      WHEN seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds' THEN 'present' ELSE 'silent' END AS state,
+    ${deathTimeOf('w')} AS "diedAt",
+    CASE WHEN stopped_at IS NOT NULL THEN 'stopped' WHEN ${deathTimeOf('w')} IS NOT NULL THEN 'died'
+      WHEN ${isPresent('w')} THEN 'present' ELSE 'silent' END AS state,
     held.key IS NOT NULL AS "holdsLock",
     (SELECT count(*)::int FROM tasks t JOIN items i ON i.id = t.item_id AND i.visit = t.visit AND i.ended_at IS NULL
      WHERE t.worker = w.id AND t.status = 'running') AS "runningTasks"

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { Facts } from '../../core/diagnosis.js';
 import { countLivingPollers } from '../../core/living-pollers.js';
-import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import type { QueueStatus } from '../../ports/engine.js';
+import { isPresent } from './gone-worker.js';
 
 /** The facts of a diagnosis about the task queue that an item waits in. */
 export async function queueFactsOf(
@@ -22,9 +22,7 @@ export async function findPresence(
   ids: readonly string[],
 ): Promise<Map<string, { isPresent: boolean }>> {
   const { rows } = await pool.query<{ id: string; isPresent: boolean }>(
-    `SELECT id, COALESCE(stopped_at, seen_gone_at, died_at) IS NULL
-       AND seen_at > now() - ${WORKER_SILENT_SECONDS} * interval '1 second' AS "isPresent"
-     FROM workers WHERE id = ANY ($1::text[])`,
+    `SELECT id, ${isPresent('workers')} AS "isPresent" FROM workers WHERE id = ANY ($1::text[])`,
     [ids],
   );
   return new Map(rows.map((row) => [row.id, row]));

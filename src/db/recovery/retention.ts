@@ -1,6 +1,7 @@
 import type { RetentionPart } from '../../ports/job.js';
 import type { Sql } from '../../ports/sql.js';
 import { foldHourlyMetrics } from './fold-metrics.js';
+import { goneTimeOf } from './gone-worker.js';
 
 /** How long the engine's own rows are kept. */
 export interface Kept {
@@ -24,7 +25,7 @@ const SETTLED = `created_at < ${AGO} AND routed_at IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM deliveries d WHERE d.event_id = old.id AND d.delivered_at IS NULL AND d.failed_at IS NULL)`;
 
 /** A running task that still names its worker needs the row: it says that the worker is gone. */
-const GONE = `(stopped_at < ${AGO} OR died_at < ${AGO})
+const GONE = `${goneTimeOf('old')} < ${AGO}
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.worker = old.id AND t.status = 'running')`;
 
 export const WORKER_DEATHS = 'worker_deaths';

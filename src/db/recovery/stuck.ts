@@ -3,7 +3,23 @@ import { claimedState, isAwaits, isRests, rowOf, stateNamesOf } from '../../core
 import type { Pipeline } from '../../core/pipeline.js';
 import { msOf } from '../../core/span.js';
 import type { Sql } from '../../ports/sql.js';
-import { FACTS, FACTS_JOINS, type StuckColumns, type StuckRow, stuckRowOf } from './stuck-facts.js';
+import { ROW_FACTS, type RowColumns, type RowFacts, rowFactsOf } from './row-facts.js';
+
+/** A stuck item as it was seen. */
+export interface StuckRow {
+  id: string;
+  owner: string;
+  visit: number;
+  epoch: number;
+  version: number;
+  facts: RowFacts;
+}
+
+function stuckRowOf(row: RowColumns): StuckRow {
+  const facts = rowFactsOf(row);
+  const { id, owner, visit, epoch, version } = facts.item;
+  return { id, owner, visit, epoch, version, facts };
+}
 
 /** Takes one page of stuck items: items that are silent for too long by the database's clock, or whose run has reported
  *  its end and whose backoff is over. Items that were examined longest ago come first, so that a sweep goes on where an
@@ -16,7 +32,7 @@ export async function takeStuck(
 ): Promise<StuckRow[]> {
   const stuckAfterMs = msOf(pipeline.sweep.stuckAfter);
   const values = [pipeline.name, page.startedAt, page.limit, waitingStates(pipeline), stuckAfterMs];
-  const { rows } = await pool.query<StuckColumns>(TAKE_STUCK, values);
+  const { rows } = await pool.query<RowColumns>(TAKE_STUCK, values);
   return rows.map(stuckRowOf);
 }
 
@@ -41,13 +57,11 @@ function isStuck(i: string, states: string, stuckAfterMs: string): string {
 
 /** Reads the stuck items that stopped longest ago, without taking them. */
 export async function listStuck(sql: Sql, pipeline: Pipeline, limit: number): Promise<StuckRow[]> {
-  const { rows } = await sql.query<StuckColumns>(
-    `SELECT * FROM (
-       ${FACTS} FROM (
-         SELECT * FROM items WHERE pipeline = $1 AND ended_at IS NULL AND ${isStuck('items', '$2', '$3')}
-         ORDER BY beat_at, id LIMIT $4
-       ) i ${FACTS_JOINS}
-     ) stuck ORDER BY "beatAt", id`,
+  const { rows } = await sql.query<RowColumns>(
+    `SELECT ${ROW_FACTS} FROM (
+       SELECT * FROM items WHERE pipeline = $1 AND ended_at IS NULL AND ${isStuck('items', '$2', '$3')}
+       ORDER BY beat_at, id LIMIT $4
+     ) i ORDER BY i.beat_at, i.id`,
     [pipeline.name, waitingStates(pipeline), msOf(pipeline.sweep.stuckAfter), limit],
   );
   return rows.map(stuckRowOf);
@@ -66,7 +80,7 @@ export const TAKE_STUCK = `
     UPDATE items SET examined_at = greatest(now(), $2::timestamptz) FROM stuck
     WHERE id = stuck_id AND pipeline = $1 AND ended_at IS NULL RETURNING items.*
   )
-  ${FACTS} FROM i ${FACTS_JOINS} ORDER BY i.id`;
+  SELECT ${ROW_FACTS} FROM i ORDER BY i.id`;
 
 /** The row of a run that Temporal holds open. */
 export interface RunRow {

@@ -6,7 +6,7 @@ import { backoffMs, rescuesCounted } from '../../core/rescue-budget.js';
 import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
 import { type Cause, HAS_OPEN_RECEIPT, writeReceipt } from '../recovery/receipts.js';
-import { causeOf } from '../recovery/stuck-facts.js';
+import { causeOf } from '../recovery/row-facts.js';
 import { type ItemRow, lockItem } from './item-row.js';
 import { type Actor, type Move, moveLocked } from './transition.js';
 

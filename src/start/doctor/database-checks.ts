@@ -4,6 +4,7 @@ import { projectRoot } from '../../config.js';
 import { messageOf } from '../../core/errors.js';
 import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import { pendingMigrations } from '../../db/postgres/migrate.js';
+import { goneTimeOf } from '../../db/recovery/gone-worker.js';
 import { HELD_LOCKS } from '../../db/recovery/workers.js';
 import { type Check, type Finding, type Patient, reportOk, reportProblem, reportWarning } from './check.js';
 import { clockFinding } from './clock.js';
@@ -96,7 +97,7 @@ async function checkWorkers(patient: Patient): Promise<Finding> {
     `WITH known AS (
        SELECT name || ' on ' || host AS place, format('%s on %s (pid %s)', name, host, pid) AS process,
          seen_at > now() - interval '${WORKER_SILENT_SECONDS} seconds' AS is_seen, lock_key IN (${HELD_LOCKS}) AS is_held
-       FROM workers WHERE COALESCE(stopped_at, seen_gone_at, died_at) IS NULL
+       FROM workers WHERE ${goneTimeOf('workers')} IS NULL
      )
      SELECT coalesce(array_agg(place ORDER BY place) FILTER (WHERE is_seen), '{}') AS present,
        coalesce(array_agg(process ORDER BY process) FILTER (WHERE NOT is_seen AND is_held), '{}') AS silent FROM known`,

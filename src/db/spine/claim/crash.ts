@@ -1,6 +1,7 @@
 import { exhaustedState } from '../../../core/machine.js';
 import type { Pipeline } from '../../../core/pipeline.js';
 import type { Sql } from '../../../ports/sql.js';
+import { deathTimeOf } from '../../recovery/gone-worker.js';
 import { raiseExhausted } from '../../recovery/outbox.js';
 import { taskReceipt } from '../../recovery/receipts.js';
 import { taskKey } from '../attempt.js';
@@ -66,8 +67,8 @@ const RECEIPT = taskReceipt('task t LEFT JOIN workers w ON w.id = t.worker', {
   epoch: '$11',
   sentence: '$7',
   result: '$12',
-  reason: `CASE WHEN COALESCE(w.seen_gone_at, w.died_at) IS NULL THEN 'silent_worker' ELSE 'worker_died' END`,
-  seenAt: 'least(COALESCE(w.seen_gone_at, w.died_at), now())',
+  reason: `CASE WHEN ${deathTimeOf('w')} IS NULL THEN 'silent_worker' ELSE 'worker_died' END`,
+  seenAt: `least(${deathTimeOf('w')}, now())`,
 });
 
 async function endPoisoned(

@@ -2,6 +2,7 @@ import { findStage } from '../../../core/machine.js';
 import type { Pipeline } from '../../../core/pipeline.js';
 import { beatsMsOf, isAliveWithoutEngine, type LastSign } from '../../../core/attempt-life.js';
 import type { Sql } from '../../../ports/sql.js';
+import { deathTimeOf } from '../../recovery/gone-worker.js';
 import { taskReceipt } from '../../recovery/receipts.js';
 import { HELD_LOCKS } from '../../recovery/workers.js';
 import { type Attempt, taskKey } from '../attempt.js';
@@ -21,7 +22,7 @@ async function lastSignOf(transaction: Sql, attempt: Attempt): Promise<LastSign 
   const { rows } = await transaction.query<LastSign>(
     `SELECT extract(epoch FROM now() - t.beat_at)::float8 * 1000 AS "silentMs",
        extract(epoch FROM now() - t.started_at)::float8 * 1000 AS "ranMs",
-       w.seen_gone_at IS NULL AND w.died_at IS NULL AND w.lock_key IN (${HELD_LOCKS}) AS "isHeld"
+       ${deathTimeOf('w')} IS NULL AND w.lock_key IN (${HELD_LOCKS}) AS "isHeld"
      FROM tasks t JOIN workers w ON w.id = t.worker
      WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $3 AND t.unit = $4`,
     taskKey(attempt),

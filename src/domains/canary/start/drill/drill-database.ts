@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { goneTimeOf } from '../../../../db/recovery/gone-worker.js';
 import type { AttemptSeen, ItemSeen } from './verdict.js';
 
 export interface WorkerSeen {
@@ -58,7 +59,7 @@ function ms(time: string): string {
 
 const WORKERS = `
   SELECT id, name, host, pid, ${ms('now() - seen_at')} AS "silentForMs" FROM workers
-  WHERE stopped_at IS NULL AND seen_gone_at IS NULL AND 'canary' = ANY (pipelines) ORDER BY started_at DESC`;
+  WHERE ${goneTimeOf('workers')} IS NULL AND 'canary' = ANY (pipelines) ORDER BY started_at DESC`;
 
 const ATTEMPT: Record<keyof AttemptSeen, string> = {
   visit: 'visit',
