@@ -1,8 +1,31 @@
 import { beatsMsOf } from './attempt-life.js';
-import * as say from './diagnosis-sentences.js';
 import { isAwaits, isRests } from './machine.js';
 import type { Pipeline } from './pipeline.js';
 import { type SweepVerdict, sweepVerdict } from './rescue-budget.js';
+import { sayBacklog, sayNoWorker } from './sentences/about-queue.js';
+import {
+  sayEngineUnreachable,
+  sayRescueWait,
+  sayStartLost,
+  sayWedged,
+  sayWorkflowClosed,
+} from './sentences/about-run.js';
+import {
+  sayBreakerOpen,
+  sayRetrying,
+  sayRunning,
+  saySilentWorker,
+  saySuspectWait,
+  sayWorkerDied,
+} from './sentences/about-work.js';
+import {
+  sayAwaitingDecision,
+  sayFinished,
+  sayParked,
+  sayPaused,
+  sayResting,
+  sayStartNotDue,
+} from './sentences/at-rest.js';
 
 /** Why an item is in its state. The API, the sweep, metrics and the console all use this list. */
 export const REASONS = [
@@ -149,26 +172,26 @@ export function diagnose(facts: Facts): Diagnosis {
 
 function diagnoseRest({ item, now, pipeline }: Facts): Diagnosis | null {
   const row = pipeline?.states[item.state];
-  if (item.endedAt) return say.sayFinished(item, item.endedAt, now);
-  if (item.parkedAt) return say.sayParked(item, item.parkedAt, now);
+  if (item.endedAt) return sayFinished(item, item.endedAt, now);
+  if (item.parkedAt) return sayParked(item, item.parkedAt, now);
   if (item.pausedUntil === 'infinity' || isAhead(item.pausedUntil, now)) {
-    return say.sayPaused('It', item.pausedUntil, item.pauseReason);
+    return sayPaused('It', item.pausedUntil, item.pauseReason);
   }
-  if (row && isAwaits(row)) return say.sayAwaitingDecision(item, row.awaits, Object.keys(row.then));
-  if (row && isRests(row) && !item.started && item.startAfter === null) return say.sayResting(item, row.rests);
+  if (row && isAwaits(row)) return sayAwaitingDecision(item, row.awaits, Object.keys(row.then));
+  if (row && isRests(row) && !item.started && item.startAfter === null) return sayResting(item, row.rests);
   return null;
 }
 
 function diagnoseStart(facts: Facts): Diagnosis | null {
   const { item, now, engine, wedgedBy } = facts;
   if (item.started || wasClosed(facts)) return null;
-  if (wedgedBy !== undefined) return say.sayWedged(item, wedgedBy);
+  if (wedgedBy !== undefined) return sayWedged(item, wedgedBy);
   const held = diagnosePipelineHold(facts);
   if (held) return held;
   if (engine === 'alive' || (engine === undefined && item.acceptedAt)) return diagnoseQueue(facts);
   const wasTried = item.startTries > 0 || item.acceptedAt !== null;
-  if (!wasTried && isAhead(item.startAfter, now)) return say.sayStartNotDue(item, item.startAfter);
-  return engine === 'unknown' ? say.sayEngineUnreachable(item, now) : say.sayStartLost(item, now);
+  if (!wasTried && isAhead(item.startAfter, now)) return sayStartNotDue(item, item.startAfter);
+  return engine === 'unknown' ? sayEngineUnreachable(item, now) : sayStartLost(item, now);
 }
 
 /** Whether the run closed before its first step. It can't be started again under its id, so the item needs a rescue. */
@@ -178,16 +201,16 @@ function wasClosed({ engine, closedAs }: Facts): boolean {
 
 function diagnoseRun(facts: Facts): Diagnosis | null {
   const { item, now, engine, wedgedBy, closedAs, unswept } = facts;
-  if (wedgedBy !== undefined) return say.sayWedged(item, wedgedBy);
+  if (wedgedBy !== undefined) return sayWedged(item, wedgedBy);
   if (!item.runEndedAt && engine !== 'gone') return null;
   const held = isHeld(facts) ? diagnosePipelineHold(facts) : null;
   if (held) return held;
   // Without a worker a new run could do nothing, and would cost the item a rescue.
-  if (facts.pollers === 0) return say.sayNoWorker(facts);
+  if (facts.pollers === 0) return sayNoWorker(facts);
   const verdict = verdictAt(facts, now);
   return isAhead(item.nextRescueAfter, now)
-    ? say.sayRescueWait(item, item.nextRescueAfter, { verdict: verdictAt(facts, item.nextRescueAfter), unswept })
-    : say.sayWorkflowClosed(item, { now, closedAs, verdict, unswept });
+    ? sayRescueWait(item, item.nextRescueAfter, { verdict: verdictAt(facts, item.nextRescueAfter), unswept })
+    : sayWorkflowClosed(item, { now, closedAs, verdict, unswept });
 }
 
 /** The sweep's verdict at that time, if nothing changes before. */
@@ -205,35 +228,35 @@ function diagnoseWork(facts: Facts): Diagnosis | null {
   const { item, now, running, pipeline, pollers } = facts;
   if (!running) return null;
   const silentFrom = new Date(running.beatAt.getTime() + beatsMsOf(pipeline, item.state, running.stage));
-  if (!running.workerGoneAt && silentFrom >= now) return say.sayRunning(running, now);
-  if (pollers === 0) return say.sayNoWorker(facts);
+  if (!running.workerGoneAt && silentFrom >= now) return sayRunning(running, now);
+  if (pollers === 0) return sayNoWorker(facts);
   return running.workerGoneAt
-    ? say.sayWorkerDied(running, running.workerGoneAt, now)
-    : say.saySilentWorker(running, silentFrom, now);
+    ? sayWorkerDied(running, running.workerGoneAt, now)
+    : saySilentWorker(running, silentFrom, now);
 }
 
 function diagnoseHold(facts: Facts): Diagnosis | null {
   const { now, waiting } = facts;
   const held = diagnosePipelineHold(facts);
   if (held) return held;
-  if (facts.pollers === 0 && facts.engine !== 'unknown') return say.sayNoWorker(facts);
-  if (waiting?.isSuspect) return say.saySuspectWait(waiting);
-  return waiting?.error && waiting.retryAt ? say.sayRetrying(waiting, waiting.error, waiting.retryAt, now) : null;
+  if (facts.pollers === 0 && facts.engine !== 'unknown') return sayNoWorker(facts);
+  if (waiting?.isSuspect) return saySuspectWait(waiting);
+  return waiting?.error && waiting.retryAt ? sayRetrying(waiting, waiting.error, waiting.retryAt, now) : null;
 }
 
 /** A breaker lets an item through to try only where a worker asks for work. A pause holds with or without workers. */
 function diagnosePipelineHold(facts: Facts): Diagnosis | null {
   const { item, hold, pollers } = facts;
   if (!hold) return null;
-  if (hold.kind === 'breaker') return pollers === 0 ? say.sayNoWorker(facts) : say.sayBreakerOpen(item, hold);
-  return say.sayPaused(`The pipeline ${item.pipeline}`, hold.until, hold.reason);
+  if (hold.kind === 'breaker') return pollers === 0 ? sayNoWorker(facts) : sayBreakerOpen(item, hold);
+  return sayPaused(`The pipeline ${item.pipeline}`, hold.until, hold.reason);
 }
 
 /** For an item of which no task runs, that nothing holds, and whose run has not reported its end. */
 function diagnoseQueue(facts: Facts): Diagnosis {
   const { item, now, engine, pollers, backlog } = facts;
-  if (engine === 'unknown') return say.sayEngineUnreachable(item, now);
-  return pollers === 0 ? say.sayNoWorker(facts) : say.sayBacklog(item, { now, engine, pollers, backlog });
+  if (engine === 'unknown') return sayEngineUnreachable(item, now);
+  return pollers === 0 ? sayNoWorker(facts) : sayBacklog(item, { now, engine, pollers, backlog });
 }
 
 function isAhead(at: Date | null, now: Date): at is Date {
