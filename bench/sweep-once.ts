@@ -20,6 +20,7 @@ export function engineInMemory(stuck: readonly string[], live: readonly string[]
   return {
     describe: ({ itemId }) =>
       Promise.resolve(gone.has(itemId) ? { is: 'gone', how: 'terminated' } : { is: 'alive', wedgedBy: null }),
+    findRuns: () => unasked('findRuns'),
     queue: () =>
       Promise.resolve({ pollers: [{ identity: 'worker-1', seenAt: new Date() }], backlog: 0, oldestMs: null }),
     async *openRuns(pipeline) {

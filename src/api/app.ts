@@ -25,6 +25,7 @@ import { addOperatorActionRoute } from './operators/operator-actions.js';
 import { addPipelineRoutes } from './operators/pipelines.js';
 import { addReceiptRoutes } from './operators/receipts.js';
 import { addScheduleRoutes } from './operators/schedules.js';
+import { addStuckRoute } from './operators/stuck.js';
 import { addWorkerRoutes } from './operators/workers.js';
 import type { ApiDeps, ApiParts, ApiSettings, App } from './parts.js';
 
@@ -106,6 +107,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addEventRoutes(app, parts);
   addPipelineRoutes(app, parts);
   addReceiptRoutes(app, parts);
+  addStuckRoute(app, parts);
   addWorkerRoutes(app, parts);
   addNotificationRoutes(app, parts);
   addOperatorActionRoute(app, parts);

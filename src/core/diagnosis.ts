@@ -2,14 +2,8 @@ import { beatsMsOf } from './attempt-life.js';
 import { isAwaits, isRests } from './machine.js';
 import type { Pipeline } from './pipeline.js';
 import { type SweepVerdict, sweepVerdict } from './rescue-budget.js';
-import { sayBacklog, sayNoWorker } from './sentences/about-queue.js';
-import {
-  sayEngineUnreachable,
-  sayRescueWait,
-  sayStartLost,
-  sayWedged,
-  sayWorkflowClosed,
-} from './sentences/about-run.js';
+import { sayBacklog, sayNoWorker } from './diagnosis-queue.js';
+import { sayEngineUnreachable, sayRescueWait, sayStartLost, sayWedged, sayWorkflowClosed } from './diagnosis-run.js';
 import {
   sayBreakerOpen,
   sayRetrying,
@@ -17,7 +11,7 @@ import {
   saySilentWorker,
   saySuspectWait,
   sayWorkerDied,
-} from './sentences/about-work.js';
+} from './diagnosis-work.js';
 import {
   sayAwaitingDecision,
   sayFinished,
@@ -25,7 +19,7 @@ import {
   sayPaused,
   sayResting,
   sayStartNotDue,
-} from './sentences/at-rest.js';
+} from './diagnosis-rest.js';
 
 /** Why an item is in its state. The API, the sweep, metrics and the console all use this list. */
 export const REASONS = [

@@ -7,6 +7,8 @@ export type RunStatus =
   /** `how` it ended: completed, failed, terminated, timed_out, canceled; or never_existed. */
   | { is: 'gone'; how: string };
 
+export type IndexedRun = { is: 'alive' } | { is: 'gone'; how: string };
+
 export interface QueueStatus {
   /** The workers that asked for work of this pipeline in the last minutes, alive or not. */
   pollers: { identity: string; seenAt: Date }[];
@@ -25,6 +27,9 @@ export interface Engine {
   /** Asks the run to end; of no effect when it has ended. */
   end(run: RunRef): Promise<void>;
   describe(run: RunRef): Promise<RunStatus>;
+  /** These runs by workflow id, with one question to the search index. The index is a moment late: a run that was just started may be
+   *  missing, and a listed run may have closed since. It does not tell whether a run is wedged. */
+  findRuns(runs: readonly RunRef[]): Promise<Map<string, IndexedRun>>;
   queue(pipeline: string): Promise<QueueStatus>;
   /** The open runs of a pipeline, as the search index knows them. A listed run may have closed since. */
   openRuns(pipeline: string): AsyncIterable<RunRef & { startedAt: Date }>;

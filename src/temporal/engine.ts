@@ -10,6 +10,7 @@ import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../core/errors.js';
 import { type RunInput, type RunRef, runOfWorkflowId, workflowIdOf } from '../core/run.js';
 import type { Engine } from '../ports/engine.js';
+import { findIndexedRuns } from './indexed-runs.js';
 import { queueStatus } from './queue-status.js';
 import { describeRun } from './run-status.js';
 import { ensureSearchAttribute, PIPELINE_ATTRIBUTE } from './search-attributes.js';
@@ -73,6 +74,7 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
         await unlessGone(async () => client.workflow.getHandle(workflowIdOf(run)).cancel());
       }),
     describe: (run) => answered(() => describeRun(client, run)),
+    findRuns: (runs) => answered(() => findIndexedRuns(client, runs)),
     queue: (pipeline) => answered(() => queueStatus(client, pipeline)),
     openRuns: (pipeline) => openRuns(client, pipeline),
     failAttempt: (token, why) => answered(() => failAttempt(client, token, why)),

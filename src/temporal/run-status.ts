@@ -10,6 +10,9 @@ const WEDGED_FAILURES = 2;
  *  wakes between them. */
 const LATEST_EVENTS = 50;
 
+/** A failure may hold the message of anything that was thrown. This is more than anybody reads of it. */
+const FAILURE_SHOWN = 2_000;
+
 /** The length of a history whose first workflow task runs or still waits. No workflow task of it can have failed. */
 const FIRST_EVENTS = 3;
 
@@ -45,5 +48,5 @@ async function failureOf(client: Client, run: RunRef, { attempt }: PendingTask):
   const failed = since.flatMap((event) => event.workflowTaskFailedEventAttributes ?? []);
   const [latest] = failed;
   if (!latest || Math.max(failed.length, (attempt ?? 0) - 1) < WEDGED_FAILURES) return null;
-  return latest.failure?.message ?? null;
+  return latest.failure?.message?.slice(0, FAILURE_SHOWN) ?? null;
 }

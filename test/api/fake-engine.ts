@@ -1,5 +1,5 @@
 import { AppError } from '../../src/core/errors.js';
-import type { RunInput, RunRef } from '../../src/core/run.js';
+import { type RunInput, type RunRef, workflowIdOf } from '../../src/core/run.js';
 import type { Engine, QueueStatus, RunStatus } from '../../src/ports/engine.js';
 
 export interface FakeEngine extends Engine {
@@ -11,6 +11,11 @@ export interface FakeEngine extends Engine {
   /** What it says of every run and every queue. */
   status: RunStatus;
   queueStatus: QueueStatus;
+  /** Whether its search index knows the runs. */
+  isIndexed: boolean;
+  /** The questions to the search index, and how often a single run was described. */
+  lookedUp: (readonly RunRef[])[];
+  described: number;
   open: (RunRef & { startedAt: Date })[];
   /** How it answers from now on; `silent` never does. */
   mood: 'well' | 'away' | 'silent';
@@ -25,6 +30,9 @@ export function createFakeEngine(): FakeEngine {
     unstuck: [],
     status: { is: 'alive', wedgedBy: null },
     queueStatus: { pollers: [], backlog: 0, oldestMs: null },
+    isIndexed: true,
+    lookedUp: [],
+    described: 0,
     open: [],
     mood: 'well',
     async start(run) {
@@ -42,7 +50,15 @@ export function createFakeEngine(): FakeEngine {
     },
     async describe() {
       await answer();
+      engine.described += 1;
       return engine.status;
+    },
+    async findRuns(runs) {
+      await answer();
+      engine.lookedUp.push(runs);
+      const { status } = engine;
+      if (!engine.isIndexed || (status.is === 'gone' && status.how === 'never_existed')) return new Map();
+      return new Map(runs.map((run) => [workflowIdOf(run), status.is === 'gone' ? status : { is: 'alive' }]));
     },
     async queue() {
       await answer();

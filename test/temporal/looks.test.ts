@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { workflowIdOf } from '../../src/core/run.js';
-import { straight } from '../support/tables.js';
+import { executionsOf } from '../support/history.js';
+import { spreadAll, straight } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { openStack, type Stack } from '../support/worker.js';
+import { feeds, openStack, type Stack } from '../support/worker.js';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -23,6 +24,39 @@ describe('the engine’s answer about a run', () => {
     expect(await stack.engine.describe(walked)).toEqual({ is: 'gone', how: 'completed' });
     expect(await stack.engine.describe(ended)).toEqual({ is: 'gone', how: 'terminated' });
     expect(await stack.engine.describe({ ...ended, epoch: 2 })).toEqual({ is: 'gone', how: 'never_existed' });
+  });
+
+  it('tells of many runs at once which are alive and how the others ended, and leaves out runs that never existed', async () => {
+    const line = stack.line(straight);
+    const [open, ended] = [await line.start(), await line.start()];
+    await stack.temporal.client.workflow.getHandle(workflowIdOf(ended)).terminate('by the test');
+
+    const find = () => stack.engine.findRuns([open, ended, { ...open, epoch: 2 }]);
+    await until('the index knows it', async () => (await find()).get(workflowIdOf(ended))?.is === 'gone');
+    await until('the index knows both', async () => (await find()).size === 2);
+
+    expect(await find()).toEqual(
+      new Map([
+        [workflowIdOf(open), { is: 'alive' }],
+        [workflowIdOf(ended), { is: 'gone', how: 'terminated' }],
+      ]),
+    );
+    expect(await stack.engine.findRuns([])).toEqual(new Map());
+  });
+
+  it('takes a run that has continued as new for the run that goes on', async () => {
+    const line = stack.line(spreadAll);
+    await line.work();
+    const run = await line.insert({ prepare: feeds(5) });
+    await stack.engine.start({ ...run, unitsPerRun: 3 });
+    expect(await line.closed(run)).toBe('final');
+    expect(await executionsOf(stack.temporal.client, run)).toHaveLength(2);
+    await until('the index knows its end', async () => {
+      return (await stack.engine.findRuns([run])).get(workflowIdOf(run))?.is === 'gone';
+    });
+    expect(await stack.engine.findRuns([run])).toEqual(
+      new Map([[workflowIdOf(run), { is: 'gone', how: 'completed' }]]),
+    );
   });
 
   it('lists the open runs of a pipeline', async () => {

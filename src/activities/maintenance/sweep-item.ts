@@ -25,6 +25,8 @@ export interface Swept {
   /** False: the item is silent on purpose, or a worker is at work on it. */
   isStuck: boolean;
   silentMs: number;
+  /** The failure of a wedged run. */
+  wedgedBy: string | null;
 }
 
 export interface SweepContext {
@@ -58,7 +60,7 @@ export async function sweepItem(
   if (did !== 'left' && did !== 'reported')
     deps.logger.warn({ item: row.id, pipeline: pipeline.name, reason, sentence }, `item ${did}`);
   const silentMs = facts.now.getTime() - lastSignOf(facts).getTime();
-  return { did, reason, isStuck: !NOT_STUCK.includes(reason), silentMs };
+  return { did, reason, isStuck: !NOT_STUCK.includes(reason), silentMs, wedgedBy: facts.wedgedBy ?? null };
 }
 
 async function carryOut(

@@ -7,6 +7,7 @@ import { emptyPage, type SweepActivities, type SweepPage, type SweepPageInput } 
 import { type StuckRow, takeStuck } from '../../db/recovery/stuck.js';
 import { raiseEvent } from '../../db/recovery/outbox.js';
 import { queueFactsOf } from '../../db/recovery/queue-facts.js';
+import { type FoundReason, storeReasons } from '../../db/recovery/swept-reason.js';
 import type { Engine } from '../../ports/engine.js';
 import { tidyOpenRuns } from './open-runs.js';
 import { createPace } from './pace.js';
@@ -72,16 +73,25 @@ async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   if (queue.pollers === 0 && rows.some(needsWorker)) await raiseNoWorker(turn, rows);
   const awaitTurn = createPace(turn.rescuesPerSecond);
   const waiting = [...rows];
+  const found: FoundReason[] = [];
   async function lane(): Promise<void> {
     for (let row = waiting.shift(); row; row = waiting.shift()) {
       const swept = await sweepOrNote(turn, row, { queue, awaitTurn });
-      if (swept) count(turn.page, row, swept);
+      if (!swept) continue;
+      count(turn.page, row, swept);
+      if (swept.did === 'left' || swept.did === 'reported') found.push(foundIn(row, swept));
     }
   }
   // Waits for every lane, because a count that is added after the page is answered would be lost.
   const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
+  await storeReasons(turn.pool, found);
   for (const each of lanes) if (each.status === 'rejected') throw each.reason;
   if ((page.byReason?.['backlog'] ?? 0) > 0) await raiseBacklog(turn, rows, queue.backlog);
+}
+
+/** An item that was acted on has another reason from then on. */
+function foundIn({ id, epoch, version, facts }: StuckRow, { reason, wedgedBy }: Swept): FoundReason {
+  return { id, epoch, version, reason, wedgedBy, at: facts.now };
 }
 
 /** An item of a paused pipeline would wait with a worker as well. */

@@ -1,21 +1,12 @@
 import type pg from 'pg';
-import { type Facts, lastSignOf, type Reason } from '../../core/diagnosis.js';
-import { engineFactsOf, type RunLook } from '../../core/run-look.js';
-import type { RunRef } from '../../core/run.js';
+import type { Facts } from '../../core/diagnosis.js';
+import { type EngineFacts, engineFactsOf, indexedFactsOf, type RunLook } from '../../core/run-look.js';
+import { type RunRef, workflowIdOf } from '../../core/run.js';
+import type { ItemRecord, RowFacts } from '../../db/recovery/row-facts.js';
 import { queueFactsOf } from '../../db/recovery/queue-facts.js';
 import type { Engine } from '../../ports/engine.js';
 import type { Schedules } from '../../ports/schedules.js';
 import { giveUpAfter } from './engine-health.js';
-
-/** Reasons that only a sweep ends. */
-export const SWEPT: readonly Reason[] = ['workflow_closed', 'rescue_wait'];
-
-/** An item that gave a sign of life in this time is on its way, so Temporal is not asked about it. */
-const ASK_AFTER_MS = 5_000;
-
-export function isSilent(facts: Pick<Facts, 'item' | 'running' | 'now'>): boolean {
-  return facts.now.getTime() - lastSignOf(facts).getTime() >= ASK_AFTER_MS;
-}
 
 /** A reader waits no longer than this for Temporal's answer about a run. Facts that are not known by then are shown as
  *  unknown. */
@@ -25,10 +16,24 @@ export async function lookAtRun(engine: Engine, run: RunRef): Promise<RunLook> {
   return giveUpAfter(PATIENCE_MS, engine.describe(run)).catch(() => ({ is: 'unknown' }));
 }
 
-/** The facts for a diagnosis that only Temporal knows: about the run, and about the queue in which it waits. */
-export async function askEngine(deps: { engine: Engine; pool: pg.Pool }, run: RunRef): Promise<Partial<Facts>> {
-  const [look, queue] = await Promise.all([lookAtRun(deps.engine, run), lookAtQueue(deps, run.pipeline)]);
-  return { ...engineFactsOf(look), ...queue };
+/** Asks about the runs of some items. The answers are in the order of the rows. */
+export type LookAtRuns = (engine: Engine, rows: readonly RowFacts[]) => Promise<EngineFacts[]>;
+
+/** Asks Temporal itself about each run: for one item. */
+export const describeRuns: LookAtRuns = (engine, rows) =>
+  Promise.all(rows.map(async ({ item }) => engineFactsOf(await lookAtRun(engine, runOf(item)))));
+
+/** Asks Temporal's search index about all runs at once: for a list. */
+export const findRuns: LookAtRuns = async (engine, rows) => {
+  const runs = rows.map(({ item }) => runOf(item));
+  const found = await giveUpAfter(PATIENCE_MS, engine.findRuns(runs)).catch(() => null);
+  return rows.map((row) =>
+    found ? indexedFactsOf(found.get(workflowIdOf(runOf(row.item))), row) : engineFactsOf({ is: 'unknown' }),
+  );
+};
+
+function runOf({ pipeline, id, epoch }: ItemRecord): RunRef {
+  return { pipeline, itemId: id, epoch };
 }
 
 export type QueueLook = Pick<Facts, 'pollers' | 'backlog'>;

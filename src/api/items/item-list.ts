@@ -1,21 +1,27 @@
 import { z } from 'zod';
-import { diagnose, type Facts, type Reason, REASONS } from '../../core/diagnosis.js';
+import { type Reason, REASONS } from '../../core/diagnosis.js';
 import { ERROR_CLASSES } from '../../core/error-class.js';
 import { findRow } from '../../core/machine.js';
-import { stalenessOf } from '../../core/staleness.js';
 import { type ItemFilter, isExact } from '../../db/reads/item-filter.js';
 import { type Scan, scanItems } from '../../db/reads/item-list.js';
+import type { RowFacts } from '../../db/recovery/row-facts.js';
 import { callerOf } from '../http/access.js';
 import type { App } from '../parts.js';
-import { isSilent, lookAtQueue, type QueueLook, SWEPT } from './ask-engine.js';
 import type { Caller } from '../http/auth.js';
 import { cursorOf, positionIn } from '../http/cursor.js';
+import { Degraded } from './degraded.js';
+import { diagnoseRows, reasonInRows } from './diagnose-rows.js';
 import type { ReaderDeps } from './item-reader.js';
 import { listedAnswer, ListedItem } from './listed-item.js';
+import { sweptAsOf } from './swept-as-of.js';
 import { hasRole, OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 import { spanField } from '../http/span-field.js';
 import { textUpTo } from '../http/text-up-to.js';
+
+/** Reasons that rows alone do not tell. Only a sweep asks Temporal about every item, so the filter goes by the reason that the last
+ *  sweep has stored. */
+const TOLD_BY_SWEEP: readonly Reason[] = ['backlog', 'no_worker', 'wedged'];
 
 /** Rows that one request reads, which takes some milliseconds. A reason is computed from a row and its tasks, which
  *  costs more. */
@@ -29,7 +35,9 @@ const Query = z.strictObject({
   reason: z
     .enum(REASONS)
     .optional()
-    .describe('The reason of the diagnosis, as far as row and queue tell it: Temporal is not asked about single runs'),
+    .describe(
+      `The reason of the diagnosis. For ${TOLD_BY_SWEEP.join(', ')}: the reason that the last sweep found (\`swept\`), as of \`asOf\``,
+    ),
   error: z.enum(ERROR_CLASSES).optional().describe('The class of its present error'),
   q: textUpTo(200)
     .optional()
@@ -51,6 +59,11 @@ const ItemList = z.object({
     .object({ value: z.int(), capped: z.boolean().describe('There may be more than that') })
     .nullable()
     .describe('Items that fit; with the first page only'),
+  asOf: z.iso
+    .datetime()
+    .nullable()
+    .describe('With `reason`: when that was known. Now, or the end of the last sweep. Null: there was no sweep yet'),
+  degraded: Degraded,
 });
 type ItemList = z.output<typeof ItemList>;
 
@@ -68,22 +81,27 @@ export function addItemListRoute(app: App, deps: ReaderDeps): void {
     async (request) => {
       const { cursor, limit, ...asked } = request.query;
       const before = positionIn(cursor, asked, isUuid);
+      const isEngineThere = await deps.engineHealth.isThere();
       const filter = filterFor(deps.pipelines, callerOf(request), asked);
-      if (!filter) return { items: [], nextCursor: null, count: { value: 0, capped: false } };
-      const bounds = { examine: examinedFor(filter, asked.reason, before, limit), before };
-      const take = asked.reason === undefined ? limit + 1 : bounds.examine;
-      const [scan, isEngineThere] = await Promise.all([
-        scanItems(deps.pool, filter, { ...bounds, take }),
-        deps.engineHealth.isThere(),
+      if (!filter) return { ...NOTHING, degraded: !isEngineThere };
+      const examine = examinedFor(filter, asked.reason, before, limit);
+      const isToldByRows = asked.reason !== undefined && filter.swept === undefined;
+      const scan = await scanItems(deps.pool, filter, { examine, before, take: isToldByRows ? examine : limit + 1 });
+      const fitting = isToldByRows
+        ? scan.items.filter((row) => reasonInRows(deps, row, isEngineThere) === asked.reason)
+        : scan.items;
+      const [diagnosed, asOf] = await Promise.all([
+        diagnoseRows(deps, fitting.slice(0, limit), { isEngineThere }),
+        asOfWhen(deps, filter, scan, asked.reason),
       ]);
-      const diagnosed = await diagnosedIn(deps, scan, isEngineThere);
-      const fitting = diagnosed.filter(
-        ({ diagnosis }) => asked.reason === undefined || diagnosis.reason === asked.reason,
-      );
-      return pageOf(scan, fitting, { limit, examine: bounds.examine, isFirst: before === null, asked });
+      const page = pageOf(scan, fitting, { limit, examine, isFirst: before === null, isToldByRows, asked });
+      const items = diagnosed.filter(({ diagnosis }) => !isToldByRows || diagnosis.reason === asked.reason);
+      return { ...page, items: items.map(listedAnswer), asOf, degraded: !isEngineThere };
     },
   );
 }
+
+const NOTHING = { items: [], nextCursor: null, count: { value: 0, capped: false }, asOf: null };
 
 type Asked = Omit<z.output<typeof Query>, 'cursor' | 'limit'>;
 
@@ -100,57 +118,48 @@ function filterFor(pipelines: ReaderDeps['pipelines'], caller: Caller, asked: As
     ageMs,
     owner: seesAll ? asked.owner : caller.sub,
     ...(reason !== undefined && { live: reason !== 'finished' }),
+    ...(reason !== undefined && TOLD_BY_SWEEP.includes(reason) && { swept: reason, pipelines: Object.keys(pipelines) }),
     ...(state !== undefined && {
       pipelines: Object.values(pipelines).flatMap((each) => (findRow(each, state) ? [each.name] : [])),
     }),
   };
 }
 
+/** When the filter's reason was known. */
+async function asOfWhen(
+  deps: ReaderDeps,
+  { swept, pipeline, pipelines = [] }: ItemFilter,
+  { now }: Scan,
+  reason: Reason | undefined,
+): Promise<string | null> {
+  if (reason === undefined) return null;
+  return swept === undefined ? now.toISOString() : sweptAsOf(deps, pipeline === undefined ? pipelines : [pipeline]);
+}
+
 function examinedFor(filter: ItemFilter, reason: string | undefined, before: string | null, limit: number): number {
-  if (reason !== undefined) return EXAMINED_FOR_REASON;
+  if (reason !== undefined && filter.swept === undefined) return EXAMINED_FOR_REASON;
   return before !== null && isExact(filter) ? limit + 1 : EXAMINED;
-}
-
-/** Reasons behind which a missing worker may stand. */
-const MAY_LACK_WORKER: readonly Reason[] = ['backlog', ...SWEPT];
-
-/** Temporal is asked about queues, of which there are few, and not about runs. */
-async function diagnosedIn(deps: ReaderDeps, scan: Scan, isEngineThere: boolean): Promise<ListedItem[]> {
-  const engine = isEngineThere ? {} : ({ engine: 'unknown' } as const);
-  const rows = scan.items.map((listed) => {
-    const facts: Facts = { ...listed, now: scan.now, pipeline: deps.pipelines[listed.item.pipeline], ...engine };
-    return { listed, facts, mayLackWorker: isSilent(facts) && MAY_LACK_WORKER.includes(diagnose(facts).reason) };
-  });
-  const inDoubt = rows.filter((row) => isEngineThere && row.mayLackWorker).map(({ facts }) => facts.item.pipeline);
-  const queues = await lookAtQueues(deps, inDoubt);
-  return rows.map(({ listed, facts, mayLackWorker }) => {
-    const asked = { ...facts, ...(mayLackWorker && queues.get(facts.item.pipeline)) };
-    const diagnosis = diagnose(asked);
-    return listedAnswer(listed, diagnosis, stalenessOf(asked, diagnosis) !== null);
-  });
-}
-
-async function lookAtQueues(deps: ReaderDeps, pipelines: readonly string[]): Promise<Map<string, QueueLook>> {
-  const looks = [...new Set(pipelines)].map(async (name) => [name, await lookAtQueue(deps, name)] as const);
-  return new Map(await Promise.all(looks));
 }
 
 interface PageBounds {
   limit: number;
   examine: number;
   isFirst: boolean;
+  isToldByRows: boolean;
   asked: Asked;
 }
 
-function pageOf(scan: Scan, fitting: ListedItem[], { limit, examine, isFirst, asked }: PageBounds): ItemList {
-  const items = fitting.slice(0, limit);
+function pageOf(
+  scan: Scan,
+  fitting: readonly RowFacts[],
+  { limit, examine, isFirst, isToldByRows, asked }: PageBounds,
+): Pick<ItemList, 'nextCursor' | 'count'> {
   const mayHaveMore = scan.examined >= examine;
   // After a full page the next page begins behind its last item, after a short page behind the last row that was read.
   const behindLooked = mayHaveMore ? scan.lastId : null;
-  const position = fitting.length > limit ? items.at(-1)?.id : behindLooked;
-  const value = asked.reason === undefined ? scan.fitting : fitting.length;
+  const position = fitting.length > limit ? fitting[limit - 1]?.item.id : behindLooked;
+  const value = isToldByRows ? fitting.length : scan.fitting;
   return {
-    items,
     nextCursor: position ? cursorOf(position, asked) : null,
     count: isFirst ? { value, capped: mayHaveMore } : null,
   };

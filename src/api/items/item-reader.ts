@@ -1,10 +1,12 @@
-import { diagnose, type Facts, type Reason } from '../../core/diagnosis.js';
+import type { Facts } from '../../core/diagnosis.js';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import { findItemHead, findItemView, type ItemHead, type ItemView } from '../../db/reads/item-view.js';
+import { findItemHead, findItemView, type ItemHead } from '../../db/reads/item-view.js';
+import type { RowFacts } from '../../db/recovery/row-facts.js';
 import type { ApiDeps, ApiParts } from '../parts.js';
-import { askEngine, askIfUnswept, isSilent, SWEPT } from './ask-engine.js';
+import { describeRuns } from './ask-engine.js';
 import type { Caller } from '../http/auth.js';
+import { askAboutRows } from './diagnose-rows.js';
 import { itemAnswer } from './item-answer.js';
 import type { ItemAnswer } from './item-schema.js';
 import { maySee, noSuchItem } from '../http/permissions.js';
@@ -13,9 +15,6 @@ export type ReaderDeps = Pick<
   ApiParts,
   'pool' | 'prisma' | 'engine' | 'pipelines' | 'schedules' | 'temporalUi' | 'engineHealth'
 >;
-
-/** Reasons that only Temporal can confirm or refute. The row knows the other reasons for certain. */
-const IN_DOUBT: readonly Reason[] = ['backlog', 'start_lost', 'silent_worker', 'worker_died', 'retrying', ...SWEPT];
 
 /** The whole answer to a caller who may see the item. */
 export async function answerFor(deps: ReaderDeps, caller: Caller, id: string): Promise<ItemAnswer> {
@@ -28,21 +27,9 @@ export async function answerFor(deps: ReaderDeps, caller: Caller, id: string): P
 
 /** The facts of a diagnosis that are not in the rows. They are asked for only if the rows leave the diagnosis in
  *  doubt. */
-export async function askAbout(deps: ReaderDeps, view: ItemView, isEngineThere: boolean): Promise<Partial<Facts>> {
-  const pipeline = deps.pipelines[view.item.pipeline];
-  const said = isEngineThere ? await askIfInDoubt(deps, view, pipeline) : ({ engine: 'unknown' } as const);
-  const unswept = SWEPT.includes(diagnose({ ...view, pipeline, ...said }).reason)
-    ? await askIfUnswept(deps.schedules, view.item.pipeline)
-    : {};
-  return { ...said, ...unswept };
-}
-
-/** The common case costs no call: Temporal is not asked about an item that runs, waits for a person or has ended. */
-async function askIfInDoubt(deps: ReaderDeps, view: ItemView, pipeline: Pipeline | undefined): Promise<Partial<Facts>> {
-  const { item } = view;
-  if (item.endedAt || !isSilent(view)) return {};
-  if (!IN_DOUBT.includes(diagnose({ ...view, pipeline }).reason)) return {};
-  return askEngine(deps, { pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
+export async function askAbout(deps: ReaderDeps, row: RowFacts, isEngineThere: boolean): Promise<Partial<Facts>> {
+  const [said] = await askAboutRows(deps, [row], { isEngineThere, lookAtRuns: describeRuns });
+  return said ?? {};
 }
 
 /** The few facts of an item that decide who may act on it. The caller may see the item. */

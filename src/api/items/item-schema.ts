@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { REASONS } from '../../core/diagnosis.js';
+import { Degraded } from './degraded.js';
 import { ReceiptAnswer } from '../operators/receipt-answer.js';
 
 const Time = z.iso.datetime();
@@ -103,7 +104,7 @@ export const ItemAnswer = z
     diagnosis: DiagnosisAnswer,
     staleness: StalenessAnswer.nullable().describe('Null as soon as the item moves or beats'),
     receipts: z.array(ReceiptAnswer).describe('Its latest 50 recoveries, the newest first'),
-    degraded: z.boolean().describe('Temporal does not answer, and this is from the database alone'),
+    degraded: Degraded,
     links: z.object({ temporal: z.url().nullable().describe('The current run in the Temporal Web UI') }),
   })
   .meta({ id: 'Item' });

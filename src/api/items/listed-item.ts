@@ -1,8 +1,31 @@
 import { z } from 'zod';
 import { type Diagnosis, REASONS } from '../../core/diagnosis.js';
+import { stalenessOf } from '../../core/staleness.js';
 import type { RowFacts } from '../../db/recovery/row-facts.js';
+import type { DiagnosedRow } from './diagnose-rows.js';
 import { errorOf, pauseOf } from './item-answer.js';
 import { ItemAnswer } from './item-schema.js';
+
+export const ShortDiagnosis = z.object({
+  reason: z.enum(REASONS),
+  sentence: z.string(),
+  nextAt: z.iso.datetime().nullable(),
+});
+
+export function shortDiagnosisOf({ reason, sentence, nextAt }: Diagnosis): z.output<typeof ShortDiagnosis> {
+  return { reason, sentence, nextAt: nextAt?.toISOString() ?? null };
+}
+
+export const SweptAnswer = z
+  .object({ reason: z.enum(REASONS), at: z.iso.datetime() })
+  .nullable()
+  .describe(
+    'The reason that the last sweep found for its silence, and when. Null: no sweep did, or it has moved since',
+  );
+
+export function sweptAnswer({ swept }: RowFacts): z.output<typeof SweptAnswer> {
+  return swept && { reason: swept.reason, at: swept.at.toISOString() };
+}
 
 /** A line of a list: the first fields of the whole answer. */
 export const ListedItem = ItemAnswer.pick({
@@ -27,12 +50,14 @@ export const ListedItem = ItemAnswer.pick({
   .extend({
     rescues: z.int(),
     stale: z.boolean().describe('No sign of life for longer than its pipeline promises'),
-    diagnosis: z.object({ reason: z.enum(REASONS), sentence: z.string(), nextAt: z.iso.datetime().nullable() }),
+    diagnosis: ShortDiagnosis,
+    swept: SweptAnswer,
   })
   .meta({ id: 'ListedItem' });
 export type ListedItem = z.output<typeof ListedItem>;
 
-export function listedAnswer({ item, now }: RowFacts, diagnosis: Diagnosis, stale: boolean): ListedItem {
+export function listedAnswer({ row, facts, diagnosis }: DiagnosedRow): ListedItem {
+  const { item, now } = row;
   const { id, pipeline, owner, state, visit, epoch, version, endReason, rescues } = item;
   return {
     id,
@@ -45,7 +70,7 @@ export function listedAnswer({ item, now }: RowFacts, diagnosis: Diagnosis, stal
     version,
     endReason,
     rescues,
-    stale,
+    stale: stalenessOf(facts, diagnosis) !== null,
     createdAt: item.createdAt.toISOString(),
     updatedAt: item.updatedAt.toISOString(),
     enteredAt: item.enteredAt.toISOString(),
@@ -54,10 +79,7 @@ export function listedAnswer({ item, now }: RowFacts, diagnosis: Diagnosis, stal
     error: errorOf(item),
     paused: pauseOf({ item, now }),
     parked: item.parkedAt && { at: item.parkedAt.toISOString(), why: item.parkedWhy },
-    diagnosis: {
-      reason: diagnosis.reason,
-      sentence: diagnosis.sentence,
-      nextAt: diagnosis.nextAt?.toISOString() ?? null,
-    },
+    diagnosis: shortDiagnosisOf(diagnosis),
+    swept: sweptAnswer(row),
   };
 }

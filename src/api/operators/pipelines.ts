@@ -6,7 +6,8 @@ import { msOf } from '../../core/span.js';
 import { readFigures } from '../../db/reads/figures.js';
 import { listPauses, type Pause, pausePipeline, resumePipeline } from '../../db/spine/pipeline-pause.js';
 import { callerOf } from '../http/access.js';
-import type { ApiDeps, App } from '../parts.js';
+import { Degraded } from '../items/degraded.js';
+import type { ApiParts, App } from '../parts.js';
 import { DEFAULT_PAUSE_MS, PauseAnswer, pauseAnswer, PauseBody } from './pause-answer.js';
 import { actorOf, OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
@@ -35,7 +36,7 @@ type PipelineAnswer = z.output<typeof PipelineAnswer>;
 
 const PipelineParams = z.object({ name: textUpTo(100) });
 
-type Deps = Pick<ApiDeps, 'pool' | 'prisma' | 'pipelines'>;
+type Deps = Pick<ApiParts, 'pool' | 'prisma' | 'pipelines' | 'engineHealth'>;
 
 export function addPipelineRoutes(app: App, deps: Deps): void {
   const { pool, pipelines } = deps;
@@ -47,12 +48,17 @@ export function addPipelineRoutes(app: App, deps: Deps): void {
       schema: {
         tags: TAGS,
         summary: 'The pipelines: their states, what is in them, and when they are swept',
-        response: { 200: z.object({ pipelines: z.array(PipelineAnswer) }), ...problems() },
+        response: { 200: z.object({ pipelines: z.array(PipelineAnswer), degraded: Degraded }), ...problems() },
       },
     },
     async () => {
-      const [{ items }, pauses] = await Promise.all([readFigures(deps.prisma), listPauses(pool)]);
-      return { pipelines: Object.values(pipelines).map((each) => pipelineAnswer(each, items, pauses)) };
+      const [{ items }, pauses, isEngineThere] = await Promise.all([
+        readFigures(deps.prisma),
+        listPauses(pool),
+        deps.engineHealth.isThere(),
+      ]);
+      const answers = Object.values(pipelines).map((each) => pipelineAnswer(each, items, pauses));
+      return { pipelines: answers, degraded: !isEngineThere };
     },
   );
 

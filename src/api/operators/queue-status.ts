@@ -1,34 +1,20 @@
 import { z } from 'zod';
-import { diagnose, type Facts, REASONS } from '../../core/diagnosis.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { degradationsOf } from '../../core/queue-health.js';
 import { countQueued, countShelf, listHolding, QUEUE_CAP, readTotals, SHELF_CAP } from '../../db/reads/queue.js';
 import { readHours } from '../../db/reads/read-hourly-metrics.js';
-import { listStuck, type StuckRow } from '../../db/recovery/stuck.js';
+import { listStuck } from '../../db/recovery/stuck.js';
 import { listPauses, type Pause } from '../../db/spine/pipeline-pause.js';
 import { lookAtQueue, type QueueLook } from '../items/ask-engine.js';
+import { diagnoseRows } from '../items/diagnose-rows.js';
 import type { ApiParts } from '../parts.js';
 import { hourFiguresOf, HourFigures, hoursBack } from './hourly-metrics.js';
 import { PauseAnswer, pauseAnswer } from './pause-answer.js';
+import { STUCK_SHOWN, stuckAnswer, StuckItem } from './stuck.js';
 
-const STUCK_SHOWN = 50;
 const HOURS = 24;
 
 const Time = z.iso.datetime();
-
-const Stuck = z.object({
-  id: z.uuid(),
-  owner: z.string(),
-  state: z.string(),
-  since: Time.describe('Its last sign of life'),
-  rescues: z.int(),
-  diagnosis: z.object({
-    reason: z.enum(REASONS),
-    sentence: z.string(),
-    nextAction: z.string(),
-    nextAt: Time.nullable(),
-  }),
-});
 
 export const QueueStatusAnswer = z.object({
   health: z.enum(['ok', 'degraded']),
@@ -50,7 +36,7 @@ export const QueueStatusAnswer = z.object({
     .length(HOURS)
     .describe('Newest first, the present one included; null: nobody computed it'),
   stuck: z.object({
-    items: z.array(Stuck).describe('Longest stopped first'),
+    items: z.array(StuckItem).describe('Longest stopped first'),
     capped: z.boolean().describe('There may be more'),
   }),
   failedShelf: z
@@ -64,29 +50,34 @@ export const QueueStatusAnswer = z.object({
     .describe('Items that recovery gave up; an outcome of the pipeline is no failure'),
 });
 
-type Deps = Pick<ApiParts, 'pool' | 'engine' | 'sweeps' | 'engineHealth'>;
+type Deps = Pick<ApiParts, 'pool' | 'engine' | 'pipelines' | 'schedules' | 'sweeps' | 'engineHealth'>;
 
 /** The status of a pipeline's queue: health, pause, throughput, stuck items, and items that recovery gave up. */
 export async function readQueueStatus(deps: Deps, pipeline: Pipeline): Promise<z.output<typeof QueueStatusAnswer>> {
   const { pool } = deps;
-  const [pause, totals, hours, stuck, shelf, late, queue, waiting, breakers] = await Promise.all([
+  const [pause, totals, hours, stuck, shelf, late, engine, waiting, breakers] = await Promise.all([
     findPause(deps, pipeline),
     readTotals(pool, pipeline),
     readHours(pool, pipeline.name),
-    listStuck(pool, pipeline, STUCK_SHOWN + 1),
+    listStuck(pool, pipeline, { limit: STUCK_SHOWN + 1 }),
     countShelf(pool, pipeline),
     deps.sweeps?.late() ?? [],
     lookAtEngine(deps, pipeline),
     countQueued(pool, pipeline),
     listHolding(pool, pipeline),
   ]);
+  const diagnosed = await diagnoseRows(
+    deps,
+    stuck.slice(0, STUCK_SHOWN).map(({ facts }) => facts),
+    engine,
+  );
   const why = degradationsOf({
     pause,
     breakers,
     waiting,
     hasStuck: stuck.length > 0,
-    isEngineThere: queue.engine !== 'unknown',
-    workers: queue.pollers,
+    isEngineThere: engine.isEngineThere,
+    workers: engine.queue?.pollers,
     lateSweeps: late.filter((each) => each.pipeline === pipeline.name).map(({ sentence }) => sentence),
   });
   const isFull = Object.values(shelf).some((count) => count >= SHELF_CAP);
@@ -95,7 +86,7 @@ export async function readQueueStatus(deps: Deps, pipeline: Pipeline): Promise<z
     why,
     paused: pause ? pauseAnswer(pause) : null,
     waiting,
-    workers: queue.pollers ?? null,
+    workers: engine.queue?.pollers ?? null,
     throughput: {
       totalReceived: totals.received,
       totalFinished: totals.finished,
@@ -108,7 +99,7 @@ export async function readQueueStatus(deps: Deps, pipeline: Pipeline): Promise<z
       figures: hourFiguresOf(hours.find(({ at }) => at === hour)),
     })),
     stuck: {
-      items: stuck.slice(0, STUCK_SHOWN).map((row) => stuckAnswer(row, pipeline, queue)),
+      items: diagnosed.map(stuckAnswer),
       capped: stuck.length > STUCK_SHOWN,
     },
     failedShelf: { ...shelf, count: shelf.parked + shelf.poison + shelf.exhausted, capped: isFull },
@@ -119,22 +110,8 @@ export async function findPause({ pool }: Pick<Deps, 'pool'>, { name }: Pipeline
   return (await listPauses(pool)).find((each) => each.pipeline === name) ?? null;
 }
 
-type EngineLook = QueueLook & Pick<Facts, 'engine'>;
-
 /** One look for the whole answer, so that its parts agree. */
-async function lookAtEngine(deps: Deps, { name }: Pipeline): Promise<EngineLook> {
-  return (await deps.engineHealth.isThere()) ? lookAtQueue(deps, name) : { engine: 'unknown' };
-}
-
-function stuckAnswer({ id, owner, facts }: StuckRow, pipeline: Pipeline, engine: EngineLook): z.output<typeof Stuck> {
-  const { reason, sentence, nextAction, nextAt } = diagnose({ ...facts, pipeline, ...engine });
-  const { state, beatAt, rescues } = facts.item;
-  return {
-    id,
-    owner,
-    state,
-    rescues,
-    since: beatAt.toISOString(),
-    diagnosis: { reason, sentence, nextAction, nextAt: nextAt?.toISOString() ?? null },
-  };
+async function lookAtEngine(deps: Deps, { name }: Pipeline): Promise<{ isEngineThere: boolean; queue?: QueueLook }> {
+  if (!(await deps.engineHealth.isThere())) return { isEngineThere: false };
+  return { isEngineThere: true, queue: await lookAtQueue(deps, name) };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Degraded } from '../items/degraded.js';
 
 const Time = z.iso.datetime();
 
@@ -42,6 +43,6 @@ export const ScheduleAnswer = z
 export type ScheduleAnswer = z.output<typeof ScheduleAnswer>;
 
 export const SchedulesAnswer = z.object({
-  degraded: z.boolean().describe('Temporal does not answer, and this is from the database alone'),
+  degraded: Degraded,
   schedules: z.array(ScheduleAnswer),
 });

@@ -1,4 +1,5 @@
 import type { Parameters } from '../postgres/parameters.js';
+import { REASON_HOLDS } from '../recovery/swept-reason.js';
 
 export interface ItemFilter {
   owner?: string | undefined;
@@ -11,7 +12,9 @@ export interface ItemFilter {
   /** The item was created at least so long ago. */
   ageMs?: number | undefined;
   live?: boolean | undefined;
-  /** The pipelines that have the state in the filter. The index of states begins with the pipeline, so they must be
+  /** The reason that the last sweep found for the item's silence, if it still holds. */
+  swept?: string | undefined;
+  /** The pipelines that can have such items. The indexes of states and of reasons begin with the pipeline, so they must be
    *  named. */
   pipelines?: readonly string[];
 }
@@ -27,10 +30,16 @@ export function branchesOf(filter: ItemFilter, p: Parameters): string[][] {
   const halves = filter.live === undefined ? [livenessOf(true), livenessOf(false)] : [livenessOf(filter.live)];
   return names.flatMap((name) =>
     halves.map((half) => {
-      const inState = filter.state === undefined ? [] : [`state = ${p.add(filter.state)}`];
-      return [`pipeline = ${p.add(name)}`, ...inState, half, ...common];
+      return [`pipeline = ${p.add(name)}`, ...keyOf(filter, p), half, ...common];
     }),
   );
+}
+
+/** The column after the pipeline in the index that leads to the rows. The condition on a reason repeats the index predicate, because the
+ *  planner does not infer it. */
+function keyOf({ swept, state }: ItemFilter, p: Parameters): string[] {
+  if (swept !== undefined) return [`reason = ${p.add(swept)}`, 'reason IS NOT NULL'];
+  return state === undefined ? [] : [`state = ${p.add(state)}`];
 }
 
 /** The whole filter as a condition on each examined row `i`. */
@@ -40,6 +49,7 @@ export function hitOf(filter: ItemFilter, p: Parameters): string {
   if (filter.pipeline !== undefined) conditions.push(`i.pipeline = ${p.add(filter.pipeline)}`);
   if (filter.state !== undefined) conditions.push(`i.state = ${p.add(filter.state)}`);
   if (filter.error !== undefined) conditions.push(`COALESCE(i.error_class = ${p.add(filter.error)}, false)`);
+  if (filter.swept !== undefined) conditions.push(`i.reason = ${p.add(filter.swept)} AND ${REASON_HOLDS}`);
   if (filter.ageMs !== undefined) {
     conditions.push(`i.created_at <= now() - ${p.add(filter.ageMs)} * interval '1 millisecond'`);
   }
@@ -49,8 +59,8 @@ export function hitOf(filter: ItemFilter, p: Parameters): string {
 
 /** Whether every row of the branches fits the filter, so that no more rows need be examined than are wanted. */
 export function isExact(filter: ItemFilter): boolean {
-  const { owner, pipeline, state, error, q, ageMs } = filter;
-  if (ageMs !== undefined || (q !== undefined && !isIdPrefix(q))) return false;
+  const { owner, pipeline, state, error, q, ageMs, swept } = filter;
+  if (swept !== undefined || ageMs !== undefined || (q !== undefined && !isIdPrefix(q))) return false;
   if (state !== undefined && pipeline === undefined && !filter.pipelines?.length) return false;
   return [owner, error, pipeline ?? state].filter((each) => each !== undefined).length <= 1;
 }

@@ -7,6 +7,7 @@ import { SUSPECT_CRASHES } from '../spine/claim/suspects.js';
 import { HOLD_OF_ITEM } from '../spine/hold.js';
 import { goneTimeOf } from './gone-worker.js';
 import type { Cause } from './receipts.js';
+import { REASON_HOLDS, type SweptReason } from './swept-reason.js';
 
 export type ItemRecord = Omit<Item, 'pausedUntil'> & Pick<ItemFacts, 'pausedUntil'>;
 
@@ -17,11 +18,13 @@ export interface RowFacts {
   running: RunningTask | null;
   waiting: WaitingTask | null;
   hold: Hold | null;
+  /** The finding of the last sweep, if it still holds. */
+  swept: SweptReason | null;
 }
 
 export interface RowColumns {
   now: Date;
-  facts: { item: Columns; running: Columns | null; waiting: Columns | null; hold: Columns | null };
+  facts: { item: Columns } & Record<'running' | 'waiting' | 'hold' | 'swept', Columns | null>;
 }
 
 /** Reads the facts of each row of a relation `i` of whole item rows: the table `items`, or rows that a statement has just written.
@@ -38,15 +41,17 @@ export const ROW_FACTS = `now() AS now, json_build_object('item', to_jsonb(i), '
       SELECT stage, unit, attempt, crashes, crashes >= ${SUSPECT_CRASHES} AS is_suspect, retry_at, error_class, error_message
       FROM tasks WHERE i.ended_at IS NULL AND item_id = i.id AND visit = i.visit AND status = 'waiting'
       ORDER BY retry_at NULLS LAST, position LIMIT 1) t
-  ), 'hold', CASE WHEN i.ended_at IS NULL THEN (SELECT to_jsonb(h) FROM (${HOLD_OF_ITEM}) h) END) AS facts`;
+  ), 'hold', CASE WHEN i.ended_at IS NULL THEN (SELECT to_jsonb(h) FROM (${HOLD_OF_ITEM}) h) END,
+  'swept', CASE WHEN ${REASON_HOLDS} THEN json_build_object('reason', i.reason, 'at', i.reason_at, 'wedged_by', i.wedged_by) END) AS facts`;
 
-export function rowFactsOf({ now, facts: { item, running, waiting, hold } }: RowColumns): RowFacts {
+export function rowFactsOf({ now, facts: { item, running, waiting, hold, swept } }: RowColumns): RowFacts {
   return {
     now,
     item: fieldsOf<ItemRecord>(item),
     running: running && runningTaskOf(fieldsOf(running)),
     waiting: waiting && waitingTaskOf(fieldsOf(waiting)),
     hold: hold && fieldsOf<Hold>(hold),
+    swept: swept && fieldsOf<SweptReason>(swept),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Pipeline } from '../../core/pipeline.js';
 import { msOf } from '../../core/span.js';
 import type { Sql } from '../../ports/sql.js';
 import { ROW_FACTS, type RowColumns, type RowFacts, rowFactsOf } from './row-facts.js';
+import { REASON_HOLDS } from './swept-reason.js';
 
 /** A stuck item as it was seen. */
 export interface StuckRow {
@@ -55,14 +56,25 @@ function isStuck(i: string, states: string, stuckAfterMs: string): string {
             AND t.beat_at > ${silentSince}) END`;
 }
 
-/** Reads the stuck items that stopped longest ago, without taking them. */
-export async function listStuck(sql: Sql, pipeline: Pipeline, limit: number): Promise<StuckRow[]> {
+/** Reads the stuck items that stopped longest ago, without taking them. `swept`: the reason that the last sweep found. */
+export async function listStuck(
+  sql: Sql,
+  pipeline: Pipeline,
+  { limit, swept }: { limit: number; swept?: string | undefined },
+): Promise<StuckRow[]> {
+  const ofReason = swept === undefined ? '' : `AND i.reason = $5 AND ${REASON_HOLDS}`;
   const { rows } = await sql.query<RowColumns>(
     `SELECT ${ROW_FACTS} FROM (
-       SELECT * FROM items WHERE pipeline = $1 AND ended_at IS NULL AND ${isStuck('items', '$2', '$3')}
-       ORDER BY beat_at, id LIMIT $4
+       SELECT * FROM items i WHERE i.pipeline = $1 AND i.ended_at IS NULL AND ${isStuck('i', '$2', '$3')} ${ofReason}
+       ORDER BY i.beat_at, i.id LIMIT $4
      ) i ORDER BY i.beat_at, i.id`,
-    [pipeline.name, waitingStates(pipeline), msOf(pipeline.sweep.stuckAfter), limit],
+    [
+      pipeline.name,
+      waitingStates(pipeline),
+      msOf(pipeline.sweep.stuckAfter),
+      limit,
+      ...(swept === undefined ? [] : [swept]),
+    ],
   );
   return rows.map(stuckRowOf);
 }

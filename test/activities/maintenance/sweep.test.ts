@@ -217,6 +217,67 @@ describe('a sweep rescues', () => {
   });
 });
 
+describe('a sweep stores the reason that it found', () => {
+  const readReason = async (id: string) => {
+    const { rows } = await spine.pool.query<object>(
+      'SELECT reason, wedged_by AS "wedgedBy", reason_at <= now() AS "isPast" FROM items WHERE id = $1',
+      [id],
+    );
+    return rows[0];
+  };
+
+  it('for every item that it leaves as it is', async () => {
+    const { stuck, engine, sweep } = scene();
+    const id = await stuck();
+    expect(await readReason(id)).toEqual({ reason: null, wedgedBy: null, isPast: null });
+    engine.status = { is: 'alive', wedgedBy: 'no such type' };
+    await sweep();
+    expect(await readReason(id)).toEqual({ reason: 'wedged', wedgedBy: 'no such type', isPast: true });
+    engine.status = { is: 'alive', wedgedBy: null };
+    await sweep({ startedAt: later() });
+    expect(await readReason(id)).toEqual({ reason: 'backlog', wedgedBy: null, isPast: true });
+  });
+
+  it('for an item whose rescue must wait, and not for an item that it has rescued', async () => {
+    const { stuck, sweep } = scene();
+    const waits = await stuck(60, `, rescues = 1, next_rescue_after = now() + interval '1 hour'`);
+    const rescued = await stuck();
+    await sweep();
+    expect(await readReason(waits)).toMatchObject({ reason: 'rescue_wait' });
+    expect(await readReason(rescued)).toMatchObject({ reason: null });
+  });
+
+  it('also if Temporal goes away before the end of the page', async () => {
+    const { stuck, engine, sweep } = scene();
+    const ids = [await stuck(), await stuck()];
+    const away = new AppError('engine_unavailable', 'Temporal does not answer');
+    const leaving: Engine = {
+      ...engine,
+      describe: async ({ itemId }) => {
+        if (itemId === ids[1]) throw away;
+        return { is: 'alive', wedgedBy: null };
+      },
+      ping: () => Promise.reject(away),
+    };
+    await sweep({ engine: leaving });
+    expect(await Promise.all(ids.map(readReason))).toMatchObject([{ reason: 'backlog' }, { reason: null }]);
+  });
+
+  it('not for an item that has moved meanwhile', async () => {
+    const { stuck, engine, find, sweep } = scene();
+    const id = await stuck();
+    const late: Engine = {
+      ...engine,
+      async describe() {
+        await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: 'infinity' });
+        return { is: 'alive', wedgedBy: null };
+      },
+    };
+    await sweep({ engine: late });
+    expect(await readReason(id)).toMatchObject({ reason: null });
+  });
+});
+
 describe('a sweep leaves', () => {
   it('everything while Temporal does not answer, and says so', async () => {
     const { stuck, engine, sweep } = scene();

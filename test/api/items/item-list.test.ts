@@ -1,5 +1,9 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSweep } from '../../../src/activities/maintenance/sweep.js';
 import type { ListedItem } from '../../../src/api/items/listed-item.js';
+import { canary } from '../../../src/domains/canary/table.js';
+import { until } from '../../support/until.js';
 import { ADMIN, ALICE, BOB, openApi, REVIEWER, submit, type TestApi, VIEWER, type Who } from '../setup.js';
 import { age, claim, commit } from '../walked.js';
 
@@ -7,6 +11,8 @@ interface Page {
   items: ListedItem[];
   nextCursor: string | null;
   count: { value: number; capped: boolean } | null;
+  asOf: string | null;
+  degraded: boolean;
 }
 
 let api: TestApi;
@@ -27,6 +33,7 @@ beforeAll(async () => {
     [bobs],
   );
   await api.call({ method: 'POST', url: `/api/v1/items/${paused}/pause`, as: ADMIN, payload: { reason: 'wait' } });
+  await api.database.pool.query(`UPDATE items SET created_at = now() - interval '2 hours' WHERE id = $1`, [paused]);
   await api.call({ method: 'POST', url: `/api/v1/items/${cancelled}/cancel`, as: ALICE });
   await commit(api, await claim(api, awaiting, 'FIRST', 'first'), { is: 'done', outcome: 'done' });
   await commit(api, await claim(api, awaiting, 'SECOND', 'second'), { is: 'done', outcome: 'ask' });
@@ -37,6 +44,24 @@ async function list(query = '', as: Who = VIEWER): Promise<Page> {
   const response = await api.call({ url: `/api/v1/items?${query}`, as });
   expect(response.statusCode).toBe(200);
   return response.json<Page>();
+}
+
+/** One sweep of canaries, with its record. Returns when it ended. */
+async function sweep(): Promise<string> {
+  const { pool } = api.database;
+  const { sweepPage } = createSweep({
+    pool,
+    engine: api.engine,
+    pipelines: { canary },
+    logger: pino({ level: 'silent' }),
+    rescuesPerSecond: 1_000,
+  });
+  await sweepPage({ pipeline: 'canary', startedAt: new Date().toISOString(), rescuesLeft: 0 });
+  const { rows } = await pool.query<{ endedAt: Date }>(
+    `INSERT INTO job_executions (job, status, timeout_at, ended_at) VALUES ('sweep-canary', 'completed', now(), now())
+     RETURNING ended_at AS "endedAt"`,
+  );
+  return rows[0]?.endedAt.toISOString() ?? '';
 }
 
 async function idsOf(query = '', as: Who = VIEWER): Promise<string[]> {
@@ -74,30 +99,59 @@ describe('the list of items', () => {
     ['owner=alice&state=FIRST', ['paused', 'running']],
     ['q=CANCELLED', ['cancelled']],
     ['q=bob', ['bobs']],
-    ['age=1h', []],
+    ['age=1h', ['paused']],
     ['error=LLM_ERROR', []],
     ['reason=paused', ['paused']],
     ['reason=running', ['running']],
     ['reason=awaiting_decision&owner=alice', ['awaiting']],
     ['reason=finished', ['cancelled']],
-    ['reason=wedged', []],
   ])('is filtered by %s', async (query, expected) => {
     expect(await idsOf(query)).toEqual(expected.map((name) => ids[name]));
   });
 
-  it('tells who waits for a worker that is not there', async () => {
+  it('tells who waits for a worker that is not there, as of the last sweep', async () => {
     const { id } = await submit(api, BOB);
     await commit(api, await claim(api, id, 'FIRST', 'first'), { is: 'done', outcome: 'done' });
-    api.engine.queueStatus = { pollers: [], backlog: 1, oldestMs: null };
-    expect(await idsOf('reason=no_worker')).toEqual([]);
+    await api.database.pool.query(`UPDATE items SET updated_at = now() - interval '1 hour' WHERE id = $1`, [id]);
     await age(api, id);
-    expect(await idsOf('reason=no_worker')).toEqual([id]);
+    api.engine.queueStatus = { pollers: [], backlog: 1, oldestMs: null };
+    expect(await list('reason=no_worker')).toMatchObject({ items: [], asOf: null });
+    expect((await list(`q=${id}`)).items).toMatchObject([{ diagnosis: { reason: 'no_worker' }, swept: null }]);
 
+    const endedAt = await sweep();
+    expect(await list('reason=no_worker')).toMatchObject({
+      items: [{ id, swept: { reason: 'no_worker' } }],
+      asOf: endedAt,
+    });
+    expect(await idsOf('reason=backlog')).toEqual([]);
+
+    // A worker has come since: the filter says what the sweep found, and the diagnosis says what is.
     api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 1, oldestMs: null };
+    expect((await list('reason=no_worker')).items).toMatchObject([
+      { id, diagnosis: { reason: 'backlog' }, swept: { reason: 'no_worker' } },
+    ]);
+    await sweep();
     expect(await idsOf('reason=no_worker')).toEqual([]);
     expect(await idsOf('reason=backlog')).toEqual([id]);
     await api.call({ method: 'POST', url: `/api/v1/items/${id}/cancel`, as: BOB });
     await api.database.pool.query('DELETE FROM items WHERE id = $1', [id]);
+  });
+
+  it('says of a reason that rows tell that it is of now', async () => {
+    expect(Date.parse((await list('reason=paused')).asOf ?? '')).toBeGreaterThan(Date.now() - 60_000);
+    expect((await list()).asOf).toBeNull();
+  });
+
+  it('is marked while Temporal is away', async () => {
+    expect((await list()).degraded).toBe(false);
+    api.engine.mood = 'away';
+    // Whether Temporal answers is asked every few seconds at most.
+    await until('the API notices', async () => (await list()).degraded);
+    expect(await list('owner=bob', ALICE)).toMatchObject({ items: [], degraded: true });
+    const pipelines = await api.call({ url: '/api/v1/pipelines', as: VIEWER });
+    expect(pipelines.json()).toMatchObject({ degraded: true });
+    api.engine.mood = 'well';
+    await until('the API notices that it is back', async () => !(await list()).degraded);
   });
 
   it('finds an item by the beginning of its id', async () => {

@@ -10,17 +10,19 @@ const EXAMINE = 500;
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
-  // One item in a thousand failed. Two hundred live items are older than all others.
+  // One item in a thousand failed. Two hundred live items are older than all others. A sweep found seven of them wedged, and two of
+  // these have moved since. Ended items keep the reason of their last sweep.
   await database.pool.query(
-    `INSERT INTO items (id, pipeline, owner, state, ended_at, error_class, error_message, created_at)
+    `INSERT INTO items (id, pipeline, owner, state, ended_at, error_class, error_message, created_at, reason, reason_at)
      SELECT (lpad(to_hex(n + 1000), 12, '0') || '-7000-8000-' || '000000000000')::uuid, 'canary', 'owner-' || n % 100,
        CASE WHEN n % 1000 = 0 THEN 'FAILED' ELSE 'DONE' END, now(), CASE WHEN n % 1000 = 0 THEN 'LLM_ERROR' END,
-       CASE WHEN n % 1000 = 0 THEN 'no answer from 10% of them' END, now() - interval '1 day'
+       CASE WHEN n % 1000 = 0 THEN 'no answer from 10% of them' END, now() - interval '1 day', 'wedged', now()
      FROM generate_series(1, ${String(ENDED)}) n`,
   );
   await database.pool.query(
-    `INSERT INTO items (id, pipeline, owner, state, started)
-     SELECT (lpad(to_hex(n), 12, '0') || '-7000-8000-000000000000')::uuid, 'canary', 'owner-1', 'FIRST', true
+    `INSERT INTO items (id, pipeline, owner, state, started, reason, reason_at)
+     SELECT (lpad(to_hex(n), 12, '0') || '-7000-8000-000000000000')::uuid, 'canary', 'owner-1', 'FIRST', true,
+       CASE WHEN n <= 7 THEN 'wedged' WHEN n <= 100 THEN 'backlog' END, now() - CASE WHEN n <= 2 THEN interval '1 hour' ELSE '0' END
      FROM generate_series(1, 200) n`,
   );
   await database.pool.query('ANALYZE items');
@@ -72,6 +74,8 @@ describe('a list among many finished items', () => {
     ['a rare state of any pipeline', { state: 'FAILED', pipelines: ['canary', 'other'] }],
     ['a live state', { pipeline: 'canary', state: 'FIRST' }],
     ['live ones', { live: true }],
+    ['a rare reason', { live: true, swept: 'wedged', pipelines: ['canary', 'other'] }],
+    ['a reason in a pipeline', { live: true, swept: 'wedged', pipeline: 'canary' }],
     ['an owner', { owner: 'owner-7' }],
     ['a class of error', { error: 'LLM_ERROR' }],
     ['the beginning of an id', { q: '00000000' }],
@@ -89,6 +93,10 @@ describe('a list among many finished items', () => {
     expect(failed).toMatchObject({ fitting: ENDED / 1_000, examined: ENDED / 1_000 });
     expect(await scan({ error: 'LLM_ERROR' })).toMatchObject({ fitting: ENDED / 1_000 });
     expect(await scan({ live: true })).toMatchObject({ fitting: 200, examined: 200 });
+    expect(await scan({ live: true, swept: 'wedged', pipelines: ['canary'] })).toMatchObject({
+      fitting: 5,
+      examined: 7,
+    });
   });
 
   it('says how many rows it examined when it may examine no more', async () => {

@@ -10,9 +10,10 @@ import {
   type SubmissionFilter,
 } from '../db/submission-list.js';
 import { callerOf } from '../../../api/http/access.js';
-import type { ApiDeps, App } from '../../../api/parts.js';
+import type { ApiParts, App } from '../../../api/parts.js';
 import type { Caller } from '../../../api/http/auth.js';
 import { cursorOf, positionIn } from '../../../api/http/cursor.js';
+import { Degraded } from '../../../api/items/degraded.js';
 import { pipelineOf } from '../../../api/items/item-reader.js';
 import { hasRole, OPERATORS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
@@ -56,9 +57,10 @@ const Answer = z.object({
     .string()
     .nullable()
     .describe('Where to go on. A page may be short, or empty, and yet have one: the work for one request is bounded'),
+  degraded: Degraded,
 });
 
-export function addSubmissionListRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'pipelines'>): void {
+export function addSubmissionListRoute(app: App, deps: Pick<ApiParts, 'pool' | 'pipelines' | 'engineHealth'>): void {
   const { pool } = deps;
   app.get(
     '/api/v1/submissions',
@@ -74,8 +76,9 @@ export function addSubmissionListRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'p
       const { cursor, limit, ...asked } = request.query;
       assertState(asked.state, pipelineOf(deps, 'submission'));
       const behind = positionIn(cursor, asked, isUuid);
+      const degraded = !(await deps.engineHealth.isThere());
       const filter = filterFor(callerOf(request), asked);
-      if (!filter) return { submissions: [], nextCursor: null };
+      if (!filter) return { submissions: [], nextCursor: null, degraded };
       const examine = isExactSubmissionFilter(filter) ? limit + 1 : EXAMINED;
       const scan = await scanSubmissions(pool, filter, { sort: asked.sort, behind, examine, take: limit + 1 });
       const submissions = scan.submissions.slice(0, limit);
@@ -87,7 +90,7 @@ export function addSubmissionListRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'p
         submissions.map(({ id }) => id),
       );
       const lines = submissions.map((each) => lineOf(each, reviews.get(each.id)));
-      return { submissions: lines, nextCursor: position ? cursorOf(position, asked) : null };
+      return { submissions: lines, nextCursor: position ? cursorOf(position, asked) : null, degraded };
     },
   );
 }

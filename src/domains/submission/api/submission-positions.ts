@@ -3,7 +3,8 @@ import { estimateOf } from '../../../core/queue-estimate.js';
 import { listQueued, QUEUE_CAP, readThroughput } from '../../../db/reads/queue.js';
 import { findSkillNames } from '../db/submissions.js';
 import { callerOf } from '../../../api/http/access.js';
-import type { ApiDeps, App } from '../../../api/parts.js';
+import type { ApiParts, App } from '../../../api/parts.js';
+import { Degraded } from '../../../api/items/degraded.js';
 import { pipelineOf } from '../../../api/items/item-reader.js';
 import { hasRole, OPERATORS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
@@ -30,9 +31,10 @@ const Answer = z.object({
       }),
     )
     .describe(`The first ${SHOWN} of the caller’s own; for operators, of all`),
+  degraded: Degraded,
 });
 
-export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool' | 'pipelines'>): void {
+export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiParts, 'pool' | 'pipelines' | 'engineHealth'>): void {
   app.get(
     '/api/v1/submissions/positions',
     {
@@ -47,9 +49,10 @@ export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool'
       const caller = callerOf(request);
       const pipeline = pipelineOf(deps, 'submission');
       const owner = hasRole(caller, ...OPERATORS) ? null : caller.sub;
-      const [queued, throughput] = await Promise.all([
+      const [queued, throughput, isEngineThere] = await Promise.all([
         listQueued(deps.pool, pipeline, { owner, limit: SHOWN }),
         readThroughput(deps.pool, pipeline),
+        deps.engineHealth.isThere(),
       ]);
       const names = await findSkillNames(
         deps.pool,
@@ -66,6 +69,7 @@ export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiDeps, 'pool'
           skillName: names.get(id) ?? '',
           estimate: estimateOf(position, throughput, isPaused),
         })),
+        degraded: !isEngineThere,
       };
     },
   );

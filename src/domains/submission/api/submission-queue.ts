@@ -13,7 +13,7 @@ const TAGS = ['submissions'];
 const PIPELINE = 'submission';
 const Paused = z.object({ paused: PauseAnswer.nullable() });
 
-type Deps = Pick<ApiParts, 'pool' | 'engine' | 'pipelines' | 'sweeps' | 'engineHealth'>;
+type Deps = Pick<ApiParts, 'pool' | 'engine' | 'pipelines' | 'schedules' | 'sweeps' | 'engineHealth'>;
 
 export function addSubmissionQueueRoutes(app: App, deps: Deps): void {
   const { pool } = deps;

@@ -67,7 +67,7 @@ const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['room for more of an owner’s', (sql) => countRoom(sql, submission, 'owner-4', 500), 100],
   ['how fast it goes', (sql) => readThroughput(sql, submission), 1_000],
   ['totals', (sql) => readTotals(sql, submission), 100],
-  ['the stuck', (sql) => listStuck(sql, submission, 51), 1_000],
+  ['the stuck', (sql) => listStuck(sql, submission, { limit: 51 }), 1_000],
   ['the failed shelf', (sql) => countShelf(sql, submission), 500],
   ['overdue reviews', (sql) => listWaitingReviews(sql, 1_000, 1_000), 1_000],
   ['statistics', (sql) => findAggregate(sql, 'submission-stats'), 100],

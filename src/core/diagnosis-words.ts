@@ -1,4 +1,4 @@
-import type { Diagnosis, RunningTask } from '../diagnosis.js';
+import type { Diagnosis, RunningTask } from './diagnosis.js';
 
 export function endOf(until: Date | 'infinity'): Date | null {
   return until === 'infinity' ? null : until;

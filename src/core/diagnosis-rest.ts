@@ -1,6 +1,6 @@
-import type { Diagnosis, ItemFacts } from '../diagnosis.js';
-import type { Decider, RestReason } from '../pipeline.js';
-import { ageOf, endOf } from './words.js';
+import type { Diagnosis, ItemFacts } from './diagnosis.js';
+import type { Decider, RestReason } from './pipeline.js';
+import { ageOf, endOf } from './diagnosis-words.js';
 
 /** Sentences about items that wait for a person or a time, or have ended. Each function fills the sentence of one reason with facts,
  *  adds the evidence, and says what comes next. */

@@ -1,5 +1,5 @@
-import type { Diagnosis, Facts, ItemFacts, WaitingTask } from '../diagnosis.js';
-import { ageOf, attemptEvidence, count, nameOf, runnerSentence } from './words.js';
+import type { Diagnosis, Facts, ItemFacts, WaitingTask } from './diagnosis.js';
+import { ageOf, attemptEvidence, count, nameOf, runnerSentence } from './diagnosis-words.js';
 
 /** Sentences about items that wait for a worker. */
 
@@ -44,7 +44,7 @@ interface QueueFacts {
 }
 
 export function sayBacklog(item: ItemFacts, { now, engine, pollers, backlog: waiting }: QueueFacts): Diagnosis {
-  const doubt = engine === 'alive' ? 'its run is alive' : 'whether its run is alive was not asked';
+  const doubt = engine === 'alive' ? 'its run is alive' : 'whether its run is alive is not known';
   const queue =
     waiting == null || pollers === undefined ? '' : `; ${count(waiting, 'task')} for ${count(pollers, 'worker')}`;
   return {

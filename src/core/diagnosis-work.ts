@@ -1,5 +1,5 @@
-import type { Diagnosis, Hold, ItemFacts, RunningTask, WaitingTask } from '../diagnosis.js';
-import { ageOf, attemptEvidence, count, endOf, nameOf, runnerSentence } from './words.js';
+import type { Diagnosis, Hold, ItemFacts, RunningTask, WaitingTask } from './diagnosis.js';
+import { ageOf, attemptEvidence, count, endOf, nameOf, runnerSentence } from './diagnosis-words.js';
 
 /** Sentences about tasks: at work, left by their worker, or waiting for their next try. */
 

@@ -1,6 +1,6 @@
-import type { Diagnosis, ItemFacts } from '../diagnosis.js';
-import type { SweepVerdict } from '../rescue-budget.js';
-import { ageOf, count } from './words.js';
+import type { Diagnosis, ItemFacts } from './diagnosis.js';
+import type { SweepVerdict } from './rescue-budget.js';
+import { ageOf, count } from './diagnosis-words.js';
 
 /** Sentences about runs that were lost, have ended or make no progress. */
 
