@@ -4,7 +4,7 @@ import type { Reason } from '../../src/core/diagnosis.js';
 import { askWhileHeld } from './ask.js';
 import { answerFaults } from './check.js';
 import type { FaultCase, Victim } from './fault-case.js';
-import type { Field } from './field.js';
+import type { Field, ListLine } from './field.js';
 
 const ASKED_AT = new Date('2026-03-01T12:00:00Z');
 
@@ -27,10 +27,11 @@ function victim(msAgo = 0): Victim {
 }
 
 /** Says these one after the other, and the last one for ever. */
-function saying(reasons: readonly Reason[], nextAt = '2026-03-01T12:00:01.000Z'): Field {
+function saying(reasons: readonly Reason[], nextAt = '2026-03-01T12:00:01.000Z', listed: ListLine[] = []): Field {
   let count = 0;
   return {
     now: async () => ASKED_AT,
+    lines: async () => listed,
     async item() {
       const reason = reasons[Math.min(count, reasons.length - 1)];
       count += 1;
@@ -43,6 +44,30 @@ function saying(reasons: readonly Reason[], nextAt = '2026-03-01T12:00:01.000Z')
 async function faultsOf(field: Field, met = victim()): Promise<string[]> {
   return answerFaults(fault, await askWhileHeld(field, fault, met));
 }
+
+function line(sentence: string, swept: ListLine['swept'] = null): ListLine {
+  return { list: 'the list', diagnosis: { reason: 'no_worker', sentence, nextAt: null }, swept };
+}
+
+describe('lists that are asked while a fault is held', () => {
+  it('say the same as the page', async () => {
+    expect(await faultsOf(saying(['no_worker'], undefined, [line('Nobody is there.')]))).toEqual([]);
+  });
+
+  it('are wrong if they go on to say something else', async () => {
+    const field = saying(['no_worker'], undefined, [line('Nobody was asked.')]);
+    expect(await faultsOf(field)).toEqual(['the list says "no_worker: Nobody was asked."']);
+  });
+
+  it('may say something else before a sweep, if only a sweep can tell', async () => {
+    const once = { ...fault, isListedOnceSwept: true } as const;
+    const [before, after] = [line('Somebody.'), line('Somebody.', { reason: 'no_worker' })];
+    const faults = async (lines: ListLine[]) =>
+      answerFaults(once, await askWhileHeld(saying(['no_worker'], undefined, lines), once, victim()));
+    expect(await faults([before])).toEqual([]);
+    expect(await faults([after])).toEqual(['the list says "no_worker: Somebody."']);
+  });
+});
 
 describe('answers while a fault is held', () => {
   it('may say what the case allows before the fault is seen', async () => {

@@ -2,7 +2,7 @@ import type { ItemAnswer } from '../../src/api/items/item-schema.js';
 import type { Reason } from '../../src/core/diagnosis.js';
 import { until } from '../support/until.js';
 import type { FaultCase, Victim } from './fault-case.js';
-import type { Field } from './field.js';
+import type { Field, ListLine } from './field.js';
 import { STUCK_MS } from './settings.js';
 
 export type Counts = Partial<Record<Reason, number>>;
@@ -17,6 +17,8 @@ export interface Asked {
   settledMs: number | null;
   /** The latest right answer. */
   right: Answered | null;
+  /** What lists said otherwise than the latest right answer; null: they were not asked. */
+  differing: string[] | null;
 }
 
 export interface Answered {
@@ -34,7 +36,8 @@ const OVER_AFTER_MS = 3_000;
 
 /** Asks the public API again and again while the fault is held. An answer counts if the same fault was there before and after. */
 export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victim): Promise<Asked> {
-  const asked: Asked = { answers: {}, settling: {}, settledMs: null, right: null };
+  const asked: Asked = { answers: {}, settling: {}, settledMs: null, right: null, differing: null };
+  let sameAt = 0;
   let heldAt = Date.now();
 
   async function ask(): Promise<void> {
@@ -43,12 +46,15 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
     const askedAt = await field.now();
     const item = await field.item(victim.id);
     const at = Date.now();
+    const lines = item.diagnosis.reason === fault.reason ? await field.lines(victim.id) : [];
     if ((await fault.holds(field, victim)) !== held) return;
     heldAt = Date.now();
     const { reason } = item.diagnosis;
     if (reason === fault.reason) {
       asked.settledMs ??= at - victim.at;
       asked.right = { item, askedAt };
+      asked.differing = differencesOf(fault, item, lines);
+      if (asked.differing.length === 0 || sameAt === 0) sameAt = Date.now();
     }
     const maySettle = asked.settledMs === null && at - victim.at <= fault.seenWithinMs;
     const counts = maySettle && fault.before.includes(reason) ? asked.settling : asked.answers;
@@ -59,6 +65,7 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
     if (Date.now() - heldAt > OVER_AFTER_MS) return true;
     if (asked.settledMs === null) return Date.now() - victim.at > fault.seenWithinMs;
     if (sumOf(asked.answers) < ENOUGH) return false;
+    if (asked.differing?.length !== 0 && Date.now() - sameAt < LISTS_LATE_MS) return false;
     return isHeldLongEnough(field, fault, victim);
   }
 
@@ -76,6 +83,22 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
 async function isHeldLongEnough(field: Field, { heldUntil }: FaultCase, { id, at }: Victim): Promise<boolean> {
   if (heldUntil === undefined) return true;
   return heldUntil === 'stuck' ? Date.now() > at + STUCK_MS : field.sweptSince(id, at);
+}
+
+/** A list asks Temporal's search index, which is a moment late, and later on a busy machine. */
+const LISTS_LATE_MS = 5_000;
+
+/** The lines of lists that do not say what the item's own page says. */
+function differencesOf(fault: FaultCase, { diagnosis }: ItemAnswer, lines: readonly ListLine[]): string[] {
+  return lines
+    .filter(({ swept }) => fault.isListedOnceSwept !== true || swept !== null)
+    .filter((line) => wordsOf(line.diagnosis) !== wordsOf(diagnosis))
+    .map(({ list, diagnosis: said }) => `${list.replace(/q=.*/, '')} says "${said.reason}: ${said.sentence}"`);
+}
+
+/** Ages and counts go on from one question to the next. */
+function wordsOf({ reason, sentence }: ListLine['diagnosis']): string {
+  return `${reason}: ${sentence.replace(/[\d.]+ (s|min|h|d)\b/g, '#').replace(/\d+/g, '#')}`;
 }
 
 /** Longer than any fault is held. */

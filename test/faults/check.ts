@@ -6,7 +6,7 @@ import type { Expectation, FaultCase, Wanted, WantedReceipt } from './fault-case
 import type { Field } from './field.js';
 
 /** What is wrong with the answers given while the fault was held. */
-export function answerFaults(fault: FaultCase, { answers, settling, settledMs, right }: Asked): string[] {
+export function answerFaults(fault: FaultCase, { answers, settling, settledMs, right, differing }: Asked): string[] {
   const { reason, expects, seenWithinMs } = fault;
   if (!right || settledMs === null) {
     return [`was never said to be ${reason}, but ${JSON.stringify({ ...settling, ...answers })}`];
@@ -17,7 +17,7 @@ export function answerFaults(fault: FaultCase, { answers, settling, settledMs, r
   const count = sumOf(answers);
   if (settledMs > seenWithinMs) faults.push(`was seen after ${String(settledMs)} ms, not ${String(seenWithinMs)}`);
   if (count < LEAST) faults.push(`was asked about ${String(count)} times only`);
-  return [...faults, ...diagnosisFaults(expects, right)];
+  return [...faults, ...(differing ?? ['no list was asked']), ...diagnosisFaults(expects, right)];
 }
 
 function diagnosisFaults(expects: Expectation, right: Answered): string[] {

@@ -23,6 +23,8 @@ export interface FaultCase {
    *  mistake from the first on, and so does every one after that time. */
   before: readonly Reason[];
   seenWithinMs: number;
+  /** Only a sweep can tell the lists, because the search index does not know it. */
+  isListedOnceSwept?: true;
   /** Held for so long that the item was stuck, and where a sweep can run, until one has passed that saw it so. */
   heldUntil?: 'stuck' | 'swept';
   expects: Expectation;

@@ -7,6 +7,13 @@ import type { Installation } from '../support/installation.js';
 import { until } from '../support/until.js';
 import { STUCK_MS, SWEEP_MS } from './settings.js';
 
+/** What a list says of an item. */
+export interface ListLine {
+  list: string;
+  diagnosis: Pick<ItemAnswer['diagnosis'], 'reason' | 'sentence' | 'nextAt'>;
+  swept: { reason: string } | null;
+}
+
 /** An installation and all that a tester needs to break it and to know by its own means what is broken. */
 export interface Field {
   installation: Installation;
@@ -14,6 +21,8 @@ export interface Field {
   temporal: Client;
   /** The whole answer of the public API. */
   item(id: string): Promise<ItemAnswer>;
+  /** The lines of the item in the list, and in the stuck list if it is stuck. */
+  lines(id: string): Promise<ListLine[]>;
   /** Submits a canary and comes back when a worker runs that stage of it. */
   running(stage: string, canary: object): Promise<string>;
   /** How the run of the item's present epoch stands, as Temporal itself says. */
@@ -52,6 +61,14 @@ export async function openField(installation: Installation): Promise<Field> {
       const { status, body } = await admin.get(`/api/v1/items/${id}`);
       if (status !== 200) throw new Error(`item ${id} was answered ${String(status)}: ${JSON.stringify(body)}`);
       return body as unknown as ItemAnswer;
+    },
+    async lines(id) {
+      const lists = [`/api/v1/items?q=${id}`, '/api/v1/stuck'];
+      const answers = await Promise.all(lists.map((path) => admin.get(path)));
+      return answers.flatMap(({ body }, at) => {
+        const lines = body['items'] as (Omit<ListLine, 'list'> & { id: string })[];
+        return lines.filter((each) => each.id === id).map((line) => ({ ...line, list: lists[at] ?? '' }));
+      });
     },
     async running(stage, canary) {
       const id = await admin.submit(canary);

@@ -27,7 +27,7 @@ function played(answers: Counts, diagnosis: object = {}, more: Partial<Asked> = 
   const said = { sentence: 'It waits.', evidence: { pollers: 2 }, nextAction: 'Wait.', nextAt: null, ...diagnosis };
   const right =
     answers.backlog === undefined ? null : { item: { diagnosis: said } as unknown as ItemAnswer, askedAt: ASKED_AT };
-  const asked: Asked = { answers, settling: {}, settledMs: 100, right, ...more };
+  const asked: Asked = { answers, settling: {}, settledMs: 100, right, differing: [], ...more };
   return { fault, ...asked, wrong: answerFaults(fault, asked) };
 }
 
@@ -52,6 +52,8 @@ describe('a fault set', () => {
     ['it was never right', played({ no_worker: 9 })],
     ['it was seen too late', played({ backlog: 9 }, {}, { settledMs: 1_001 })],
     ['it was hardly asked about', played({ backlog: 2 })],
+    ['a list says something else', played({ backlog: 9 }, {}, { differing: ['the list says it runs'] })],
+    ['no list was asked', played({ backlog: 9 }, {}, { differing: null })],
     ['the sentence is another', played({ backlog: 9 }, { sentence: 'It runs.' })],
     ['the evidence is another', played({ backlog: 9 }, { evidence: { pollers: 0 } })],
     ['the next action is another', played({ backlog: 9 }, { nextAction: 'None is needed.' })],

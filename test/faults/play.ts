@@ -34,7 +34,7 @@ interface Play {
 }
 
 function createPlay(field: Field, fault: FaultCase): Play {
-  const played: Played = { fault, wrong: [], answers: {}, settling: {}, settledMs: null, right: null };
+  const played: Played = { fault, wrong: [], answers: {}, settling: {}, settledMs: null, right: null, differing: null };
   let prepared = '';
   let victim: Victim | undefined;
 

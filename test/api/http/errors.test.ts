@@ -302,6 +302,12 @@ const refused: Case[] = [
     says: /owner/,
   },
   {
+    name: 'stuck items for a user',
+    request: () => ({ url: '/api/v1/stuck', as: ALICE }),
+    status: 403,
+    code: 'not_allowed',
+  },
+  {
     name: 'workers for a user',
     request: () => ({ url: '/api/v1/workers', as: ALICE }),
     status: 403,
@@ -785,6 +791,7 @@ describe('while Postgres is away', () => {
     ['listening', { url: '/api/v1/events', as: ALICE }],
     ['listening to an item', { url: `/api/v1/items/${randomUUID()}/events`, as: ALICE }],
     ['listing items', { url: '/api/v1/items', as: ALICE }],
+    ['listing stuck items', { url: '/api/v1/stuck', as: VIEWER }],
     ['listing receipts', { url: '/api/v1/receipts', as: VIEWER }],
     ['asking for readiness', { url: '/health/ready' }],
   ];

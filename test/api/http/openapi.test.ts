@@ -62,6 +62,7 @@ describe('the OpenAPI document', () => {
       'get /api/v1/receipts.csv',
       'get /api/v1/receipts/summary',
       'get /api/v1/schedules',
+      'get /api/v1/stuck',
       'get /api/v1/workers',
       'get /health/live',
       'get /health/ready',

@@ -17,6 +17,7 @@ const wedged: FaultCase = {
   before: ['backlog'],
   seenWithinMs: SEEN_MS.byTemporal,
   heldUntil: 'swept',
+  isListedOnceSwept: true,
   async create(field) {
     const { admin, installation } = field;
     const { temporalAddress, pool, folder } = installation;

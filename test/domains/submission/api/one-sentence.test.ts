@@ -256,7 +256,7 @@ describe('an item', () => {
     expect(stuck?.nextAction).toBe(page.nextAction);
   });
 
-  it('has one sentence while Temporal is away', async () => {
+  it('has one sentence while Temporal is away, and every list is marked', async () => {
     const id = await silent();
     api.engine.mood = 'away';
     const isNoticed = async () => (await ask(id)).page.reason === 'engine_unreachable';
@@ -267,6 +267,9 @@ describe('an item', () => {
     const { sentence, nextAt, nextAction } = page;
     expect(listed).toEqual({ reason: 'engine_unreachable', sentence, nextAt });
     expect(stuck).toEqual({ ...listed, nextAction });
+    for (const list of ['items', 'stuck', 'submissions', 'submissions/positions', 'pipelines']) {
+      expect(await get(`/api/v1/${list}`)).toMatchObject({ degraded: true });
+    }
     api.engine.mood = 'well';
     await until('the API notices that it is back', async () => !(await isNoticed()));
   });

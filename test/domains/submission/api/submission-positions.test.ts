@@ -141,6 +141,6 @@ describe('GET /api/v1/submissions/positions', () => {
   });
 
   it('has none for whoever has nothing in the queue', async () => {
-    expect(await positions(ALICE)).toEqual({ total: null, positions: [] });
+    expect(await positions(ALICE)).toEqual({ total: null, positions: [], degraded: false });
   });
 });
