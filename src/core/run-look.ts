@@ -16,7 +16,7 @@ export function engineFactsOf(look: RunLook): EngineFacts {
  *  long after the item last changed does not exist. */
 const INDEXED_WITHIN_MS = 30_000;
 
-export interface IndexedRow extends Pick<Facts, 'now' | 'running'> {
+interface IndexedRow extends Pick<Facts, 'now' | 'running'> {
   item: Facts['item'] & { updatedAt: Date };
   /** The sweep's finding, if the item has not changed since. */
   swept: { wedgedBy: string | null } | null;

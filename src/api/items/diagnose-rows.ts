@@ -3,7 +3,7 @@ import type { RowFacts } from '../../db/recovery/row-facts.js';
 import type { ApiParts } from '../parts.js';
 import { askIfUnswept, findRuns, type LookAtRuns, lookAtQueue, type QueueLook } from './ask-engine.js';
 
-export type DiagnoseDeps = Pick<ApiParts, 'pool' | 'engine' | 'pipelines' | 'schedules'>;
+type DiagnoseDeps = Pick<ApiParts, 'pool' | 'engine' | 'pipelines' | 'schedules'>;
 
 export interface DiagnosedRow {
   row: RowFacts;
