@@ -86,7 +86,7 @@ async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
   await storeReasons(turn.pool, found);
   for (const each of lanes) if (each.status === 'rejected') throw each.reason;
-  if ((page.byReason?.['backlog'] ?? 0) > 0) await raiseBacklog(turn, rows, queue.backlog);
+  if ((turn.page.byReason?.['backlog'] ?? 0) > 0) await raiseBacklog(turn, rows, queue.backlog);
 }
 
 /** An item that was acted on has another reason from then on. */
