@@ -89,6 +89,7 @@ describe('an open breaker', () => {
 
   it('no longer holds an item whose run has ended, once a place is free: only a rescue can bring it there', async () => {
     await open();
+    api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 0, oldestMs: null };
     const held = await heldItem();
     await api.database.pool.query(`UPDATE items SET run_ended_at = now() WHERE id = $1`, [held]);
     // The sweep looks at what holds it first; without an engine's word the row's own comes before.

@@ -259,7 +259,7 @@ describe('an item', () => {
   it('has one sentence while Temporal is away, and every list is marked', async () => {
     const id = await silent();
     api.engine.mood = 'away';
-    const isNoticed = async () => (await ask(id)).page.reason === 'engine_unreachable';
+    const isNoticed = async () => (await get('/api/v1/items'))['degraded'] === true;
     // Whether Temporal answers is asked every few seconds at most.
     await until('the API notices', isNoticed);
 
