@@ -77,6 +77,7 @@ const STANDSTILLS: [string, { make: (id: string) => Promise<unknown>; says: RegE
     'a breaker',
     {
       make: async (id) => {
+        giveWorker();
         await api.database.pool.query(
           `INSERT INTO breakers (pipeline, class, state, stages, reason, next_pass_at, probe_every_ms)
            VALUES ('submission', 'NETWORK', 'open', '{fetch}', 'secret cause', ${SOON}, 1000)`,
@@ -114,9 +115,13 @@ async function hold(values: string): Promise<void> {
   await api.database.pool.query(`INSERT INTO holds (pipeline, kind, key, until, reason, set_by) VALUES ${values}`);
 }
 
-/** While there is a worker: without one, that is what it waits for. */
-async function brokeOff(id: string, nextRescueAfter: string): Promise<void> {
+/** Without a worker an item waits for one, whatever else it waits for. */
+function giveWorker(): void {
   api.engine.queueStatus = { pollers: [{ identity: 'w', seenAt: new Date() }], backlog: 0, oldestMs: null };
+}
+
+async function brokeOff(id: string, nextRescueAfter: string): Promise<void> {
+  giveWorker();
   await api.database.pool.query(
     `UPDATE items SET run_ended_at = now() - interval '1 minute', rescues = 1, next_rescue_after = ${nextRescueAfter} WHERE id = $1`,
     [id],
