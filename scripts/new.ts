@@ -9,13 +9,15 @@ const USAGE = 'npm run new -- domain <name> [--plural <names>]';
 async function main(args: readonly string[]): Promise<void> {
   const { positionals, values } = readArguments(args);
   const [kind, name, ...rest] = positionals;
-  if (kind !== 'domain' || name === undefined || rest.length > 0) throw new RefusedName(USAGE);
+  if (kind !== 'domain') throw new RefusedName(`say what to write, which can only be a domain:\n${USAGE}`);
+  if (name === undefined) throw new RefusedName(`the domain needs a name, such as purchase-order:\n${USAGE}`);
+  if (rest.length > 0) throw new RefusedName(`a domain has one name; write its words with hyphens between:\n${USAGE}`);
   const names = namesOf(name, values.plural);
   const written = await writeDomain(resolve(import.meta.dirname, '..'), names, new Date());
   console.log(`written:\n${written.map((path) => `  ${path}`).join('\n')}
 
 next:
-  npm start                                 # applies its migration; docs/${names.names}.md says how to send ${names.a}
+  npm start                                 # stop it first if it runs; it applies its migration; docs/${names.names}.md says how to send ${names.a}
   npm test -- test/domains/${name}
   npm run check`);
 }

@@ -70,8 +70,11 @@ export function namesOf(name: string, plural = pluralOf(name)): Names {
 }
 
 /** Throws where the repository already uses a form of the name. */
-export function assertFree(root: string, { name, names, table, Camel }: Names): void {
-  const taken = [`src/domains/${name}`, `test/domains/${name}`, `prisma/schema/${name}.prisma`, `docs/${names}.md`];
+export function assertFree(root: string, { name, names, table, camel, Camel }: Names): void {
+  const taken = [
+    ...[`src/domains/${name}`, `test/domains/${name}`, `prisma/schema/${name}.prisma`],
+    ...[`docs/${names}.md`, `docs/${name}.md`],
+  ];
   for (const path of taken) {
     if (existsSync(join(root, path))) throw new RefusedName(`${path} exists already; choose another name`);
   }
@@ -84,14 +87,33 @@ export function assertFree(root: string, { name, names, table, Camel }: Names): 
   ) {
     throw new RefusedName(`the database has a table or a model for ${name} already; choose another name or --plural`);
   }
-  if (sourcesIn(join(root, 'src/api')).some((source) => source.includes(`/api/v1/${names}`))) {
-    throw new RefusedName(`the API has paths below /api/v1/${names} already; choose another name or --plural`);
+  const sources = [...sourcesIn(join(root, 'src/api')), ...sourcesIn(join(root, 'src/domains'))];
+  for (const each of [name, names]) {
+    if (sources.some((source) => new RegExp(`/api/v1/${each}\\b`).test(source))) {
+      throw new RefusedName(`the API has paths below /api/v1/${each} already; choose another name or --plural`);
+    }
+  }
+  const own = wordsOfTemplate();
+  if ([camel, Camel, camelOf(names)].some((word) => own.has(word))) {
+    throw new RefusedName(`'${name}' is a word that the code of a domain uses itself; choose another name`);
   }
 }
 
-function sourcesIn(folder: string): string[] {
+/** Names that the files of the template import or declare. */
+function wordsOfTemplate(): Set<string> {
+  const files = sourcesIn(join(import.meta.dirname, 'template'), '.ts.txt');
+  const imported = files.flatMap((file) =>
+    [...file.matchAll(/^import [^;]*;/gms)].flatMap(([text]) => text.match(/\w+/g) ?? []),
+  );
+  const declared = files.flatMap((file) =>
+    [...file.matchAll(/\b(?:const|function|interface|type|class) (\w+)/g)].map(([, word]) => word ?? ''),
+  );
+  return new Set([...imported, ...declared]);
+}
+
+function sourcesIn(folder: string, ending = '.ts'): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => path.endsWith(ending))
     .map((path) => readFileSync(join(folder, path), 'utf8'));
 }
 

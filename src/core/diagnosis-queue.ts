@@ -4,7 +4,7 @@ import { ageOf, attemptEvidence, count, nameOf, runnerSentence } from './diagnos
 /** Sentences about items that wait for a worker. */
 
 /** The evidence keeps who had the task last, or why it waits. */
-export function sayNoWorker({ item, now, running, waiting, hold }: Facts): Diagnosis {
+export function sayNoWorker({ item, pipeline, now, running, waiting, hold }: Facts): Diagnosis {
   return {
     reason: 'no_worker',
     sentence: `No worker of ${item.pipeline} asks for work; ${lastWords({ item, running, waiting }, now)}.`,
@@ -14,7 +14,9 @@ export function sayNoWorker({ item, now, running, waiting, hold }: Facts): Diagn
       ...(!running && waiting && waitingEvidence(waiting)),
       ...(hold && { heldBy: hold.kind, holdKey: hold.key }),
     },
-    nextAction: 'A person must start a worker; it then goes on by itself.',
+    nextAction: pipeline
+      ? 'A person must start a worker; it then goes on by itself.'
+      : `This version of the program has no pipeline ${item.pipeline}: a person must start a version that has it.`,
     nextAt: null,
   };
 }

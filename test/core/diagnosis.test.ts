@@ -271,6 +271,14 @@ const cases: Case[] = [
     at: null,
   },
   {
+    name: 'in a pipeline that this version lacks, and that no worker knows',
+    given: { item: { beatAt: ago(60) }, pipeline: undefined, engine: 'alive', pollers: 0 },
+    reason: 'no_worker',
+    says: 'No worker of sample asks for work; its last sign of life was 60 s ago.',
+    next: 'This version of the program has no pipeline sample: a person must start a version that has it.',
+    at: null,
+  },
+  {
     name: 'behind others in the queue',
     given: { item: { beatAt: ago(120) }, engine: 'alive', pollers: 2, backlog: 31 },
     reason: 'backlog',

@@ -117,7 +117,12 @@ describe('the name of a new domain', () => {
     ['canary', 'src/domains/canary exists already'],
     ['item', 'the database has a table or a model for item already'],
     ['receipt', 'the database has a table or a model for receipt already'],
+    ['items', 'paths below /api/v1/items already'],
+    ['canaries', 'paths below /api/v1/canaries already'],
+    ['statement', 'is a word that the code of a domain uses itself'],
+    ['delay', 'is a word that the code of a domain uses itself'],
     ['health', undefined],
+    ['purchase-order', undefined],
     ['inflight', undefined],
   ])('may not be taken: %s', (name, reason) => {
     const check = () => assertFree(root, namesOf(name));

@@ -88,7 +88,11 @@ function pendingOf(migrations: Migration[], applied: Applied[]): Migration[] {
       throw new Error(`migration ${name} was changed after it was applied; restore the file and write a new migration`);
     }
     // A later migration belongs to a newer version. The old code may start beside it during a rolling upgrade.
-    if (!local && name < newest) throw new Error(`this database has a migration ${name} that is not ours`);
+    if (!local && name < newest) {
+      throw new Error(
+        `this database has the migration ${name}, which prisma/migrations lacks; put its folder back, or use another database`,
+      );
+    }
   }
   const done = new Set(applied.map((each) => each.migration_name));
   const pending = migrations.filter((each) => !done.has(each.name));

@@ -168,7 +168,9 @@ describe('migrations', () => {
     rmSync(join(dir, '1_theirs'), { recursive: true });
     write('2_ours', 'CREATE TABLE ours (id int);');
 
-    await expect(migrate(url, dir)).rejects.toThrow('1_theirs that is not ours');
+    await expect(migrate(url, dir)).rejects.toThrow(
+      'the migration 1_theirs, which prisma/migrations lacks; put its folder back',
+    );
     expect(await tables()).not.toContain('ours');
   });
 
