@@ -78,7 +78,8 @@ describe('GET /api/v1/admin/queue/status', () => {
 
     const { stuck, health, why } = await status();
     expect(stuck).toMatchObject({ capped: false, items: [{ id: older, state: 'TIER2_SCANNING' }, {}] });
-    expect(stuck.items[0]?.diagnosis.sentence).not.toBe('');
+    expect(stuck.items[0]?.diagnosis).toMatchObject({ reason: 'backlog' });
+    expect(stuck.items[0]?.diagnosis.sentence).toMatch(/^It waits for a free worker \(its run is alive; /);
     expect([health, why]).toEqual(['degraded', ['items are stuck']]);
 
     for (let n = 0; n < 50; n += 1) await makeSubmission(pool, { state: 'TIER1_SCANNING', beatAgo: 900 + n });
