@@ -7,7 +7,13 @@ import { readEnvironment } from './read-environment.mjs';
  *  name: the CLI itself knows nothing of TEMPORAL_PORT. */
 const settings = readEnvironment(resolve(import.meta.dirname, '..'));
 const port = settings.TEMPORAL_PORT ?? '7233';
-const env = { ...process.env, TEMPORAL_ADDRESS: settings.TEMPORAL_ADDRESS ?? `127.0.0.1:${port}` };
+// The CLI takes TEMPORAL_TLS=false as a ban of TLS, whatever certificates are named.
+const own = Object.entries(settings).filter(
+  ([name, value]) => name.startsWith('TEMPORAL_') && value !== '' && !(name === 'TEMPORAL_TLS' && value === 'false'),
+);
+const { TEMPORAL_TLS: _, ...inherited } = process.env;
+const address = settings.TEMPORAL_ADDRESS || `127.0.0.1:${port}`;
+const env = { ...inherited, ...Object.fromEntries(own), TEMPORAL_ADDRESS: address };
 const { status, error } = spawnSync(findTemporalCli(), process.argv.slice(2), { stdio: 'inherit', env });
 if (error) throw error;
 process.exitCode = status ?? 1;

@@ -47,6 +47,12 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
       address: given.TEMPORAL_ADDRESS,
       namespace: given.TEMPORAL_NAMESPACE,
       tls: given.TEMPORAL_TLS === 'true',
+      tlsFiles: {
+        serverCa: given.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
+        clientCert: given.TEMPORAL_TLS_CLIENT_CERT_PATH,
+        clientKey: given.TEMPORAL_TLS_CLIENT_KEY_PATH,
+      },
+      tlsServerName: given.TEMPORAL_TLS_SERVER_NAME,
       apiKey: given.TEMPORAL_API_KEY,
       uiUrl: given.TEMPORAL_UI_URL,
     },

@@ -8,18 +8,41 @@ export function contradictionsIn(given: EngineSettings): string[] {
   if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
     problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
   }
-  return [...problems, ...halfChannelsIn(given), ...breakerProblemsIn(given), ...sharedPortsIn(given)];
+  return [
+    ...problems,
+    ...halfTlsIn(given),
+    ...halfChannelsIn(given),
+    ...breakerProblemsIn(given),
+    ...sharedPortsIn(given),
+  ];
+}
+
+/** The embedded server takes connections without TLS, so these settings need a server of one's own. */
+function halfTlsIn(given: EngineSettings): string[] {
+  const embedded = 'because the embedded server has no TLS';
+  return missingIn(given, [
+    ['TEMPORAL_TLS_CLIENT_KEY_PATH', 'TEMPORAL_TLS_CLIENT_CERT_PATH', 'so that we can prove who we are'],
+    ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH', 'so that we can prove who we are'],
+    ['TEMPORAL_ADDRESS', 'TEMPORAL_TLS_SERVER_CA_CERT_PATH', embedded],
+    ['TEMPORAL_ADDRESS', 'TEMPORAL_TLS_CLIENT_CERT_PATH', embedded],
+    ['TEMPORAL_ADDRESS', 'TEMPORAL_TLS_SERVER_NAME', embedded],
+  ]);
 }
 
 /** A channel that is set up by half would be silent. */
 function halfChannelsIn(given: EngineSettings): string[] {
-  const needs = [
+  return missingIn(given, [
     ['NOTIFY_WEBHOOK_SECRET', 'NOTIFY_WEBHOOK_URL', 'so that the receiver can check who sent it'],
     ['NOTIFY_WEBHOOK_URL', 'NOTIFY_WEBHOOK_SECRET', 'so that there is somebody to send to'],
     ['SMTP_FROM', 'SMTP_URL', 'so that mail has a sender'],
     ['SMTP_URL', 'SMTP_FROM', 'so that mail can be sent'],
     ['SMTP_URL', 'NOTIFY_EMAIL_TO', 'so that mail can be sent'],
-  ] as const;
+  ]);
+}
+
+type Need = readonly [needed: keyof EngineSettings, by: keyof EngineSettings, why: string];
+
+function missingIn(given: EngineSettings, needs: readonly Need[]): string[] {
   return needs
     .filter(([needed, by]) => given[by] !== undefined && given[needed] === undefined)
     .map(([needed, by, why]) => `${needed}: expected beside ${by}, ${why}, got none`);

@@ -4,6 +4,7 @@ import {
   keptText,
   mailAddresses,
   oneOf,
+  pemFile,
   port,
   postgresUrl,
   spanText,
@@ -49,6 +50,13 @@ export const engineSettings = z.object({
   TEMPORAL_ADDRESS: text('host:port, such as 127.0.0.1:7233', (value) => /^\S+:\d{1,5}$/.test(value)).optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TLS: oneOf('true', 'false').default('false'),
+  // The names that the temporal CLI and Temporal's SDKs have for these.
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: pemFile('CERTIFICATE').optional(),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: pemFile('CERTIFICATE').optional(),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: pemFile('PRIVATE KEY').optional(),
+  TEMPORAL_TLS_SERVER_NAME: text('a host name, such as temporal.example.com', (value) =>
+    /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value),
+  ).optional(),
   TEMPORAL_API_KEY: z.string().optional(),
   TEMPORAL_CLI_PATH: z.string().optional(),
   TEMPORAL_PORT: port().default(7233),

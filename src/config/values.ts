@@ -1,4 +1,6 @@
+import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isMailAddress } from '../core/mail-address.js';
 import { isSpan, msOf, type Span } from '../core/span.js';
@@ -64,6 +66,28 @@ function isNetwork(entry: string): boolean {
   const version = isIP(address);
   if (version === 0 || more.length > 0) return false;
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
+/** A chain of certificates is a few kilobytes. */
+const MAX_PEM_BYTES = 1_000_000;
+
+/** The path of a PEM file that holds a block with this label. */
+export function pemFile(label: 'CERTIFICATE' | 'PRIVATE KEY') {
+  const what = label === 'CERTIFICATE' ? 'certificate' : 'private key without a password';
+  return text(`the path of a readable PEM file with a ${what}`, (value) => isPem(value, label)).transform((value) =>
+    resolve(value),
+  );
+}
+
+function isPem(path: string, label: string): boolean {
+  try {
+    const { size } = statSync(path);
+    return (
+      size <= MAX_PEM_BYTES && new RegExp(`^-----BEGIN (?!ENCRYPTED)(\\w+ )?${label}-----`, 'm').test(readFileSync(path, 'utf8'))
+    );
+  } catch {
+    return false; // the message names the variable and asks for a readable file
+  }
 }
 
 export const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);

@@ -1,15 +1,33 @@
+import { readFileSync } from 'node:fs';
 import { Client, Connection } from '@temporalio/client';
 
 export interface TemporalSettings {
   address: string;
   namespace: string;
   tls: boolean;
+  /** Paths of PEM files. */
+  tlsFiles?: { serverCa?: string | undefined; clientCert?: string | undefined; clientKey?: string | undefined };
+  /** The name in the server's certificate, where it differs from the address. */
+  tlsServerName?: string | undefined;
   apiKey?: string | undefined;
 }
 
-/** The options of the client's and the worker's connections. */
-export function connectionOptionsOf({ address, tls, apiKey }: TemporalSettings) {
-  return { address, tls: tls || apiKey !== undefined, ...(apiKey !== undefined && { apiKey }) };
+/** The options of the client's and the worker's connections. The files are read for each connection, so that a new connection has
+ *  renewed certificates. */
+export function connectionOptionsOf(settings: TemporalSettings) {
+  const { address, tls, apiKey } = settings;
+  const options = tlsOptionsOf(settings);
+  const isSecure = tls || apiKey !== undefined || Object.keys(options).length > 0;
+  return { address, tls: isSecure && options, ...(apiKey !== undefined && { apiKey }) };
+}
+
+function tlsOptionsOf({ tlsFiles: { serverCa, clientCert, clientKey } = {}, tlsServerName }: TemporalSettings) {
+  return {
+    ...(tlsServerName !== undefined && { serverNameOverride: tlsServerName }),
+    ...(serverCa !== undefined && { serverRootCACertificate: readFileSync(serverCa) }),
+    ...(clientCert !== undefined &&
+      clientKey !== undefined && { clientCertPair: { crt: readFileSync(clientCert), key: readFileSync(clientKey) } }),
+  };
 }
 
 /** The client connects on first use, so that the API starts and answers reads while Temporal is away. */

@@ -54,14 +54,14 @@ async function checkReachable({ config, installation, temporal }: Patient): Prom
     if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) {
       return reportProblem(
         `The Temporal at ${address} refuses us.`,
-        'Correct TEMPORAL_API_KEY and TEMPORAL_NAMESPACE.',
+        'Correct TEMPORAL_API_KEY, TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_NAMESPACE.',
       );
     }
     const start =
       config.temporal.address === undefined ? 'Start it with npm start.' : 'Start it, or correct TEMPORAL_ADDRESS.';
     return reportProblem(
       `Temporal does not answer at ${address}.`,
-      `${start} TEMPORAL_TLS says whether it expects TLS.`,
+      `${start} TEMPORAL_TLS and TEMPORAL_TLS_… say how it expects TLS.`,
     );
   }
 }

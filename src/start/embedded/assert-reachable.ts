@@ -60,9 +60,9 @@ function temporalProblem({ address, namespace }: TemporalSettings, error: unknow
   if (code === NOT_FOUND)
     return `the Temporal at ${address} has no namespace '${namespace}'. Create it, or correct TEMPORAL_NAMESPACE.`;
   if (code === UNAUTHENTICATED || code === PERMISSION_DENIED)
-    return `the Temporal at ${address} refused us. Correct TEMPORAL_API_KEY and TEMPORAL_NAMESPACE.`;
+    return `the Temporal at ${address} refused us. Correct TEMPORAL_API_KEY, TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_NAMESPACE.`;
   return (
-    `TEMPORAL_ADDRESS points to ${address}, where nothing answers (TEMPORAL_TLS says whether it expects TLS). ` +
+    `TEMPORAL_ADDRESS points to ${address}, where nothing answers us (TEMPORAL_TLS and TEMPORAL_TLS_… say how it expects TLS). ` +
     'Start Temporal there, or unset it to use the embedded one.'
   );
 }
