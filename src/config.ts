@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { type Config, configOf } from './config/config-of.js';
 import { contradictionsIn } from './config/contradictions.js';
-import { overlay, overlayOf, PIPELINE_NAMES, prefixOf, withoutPrefix } from './config/pipeline-overlay.js';
+import { overlayOf, overlayShapeOf, PIPELINE_NAMES, prefixOf, withoutPrefix } from './config/pipeline-overlay.js';
 import { ENGINE_SECRETS, engineSettings } from './config/settings.js';
 import type { SettingsPart } from './config/settings-part.js';
 
@@ -38,7 +38,9 @@ export type SettingsParts = Readonly<Record<string, SettingsPart>>;
 
 /** Every variable that the program reads. A test compares these names with .env.example. */
 export function variableNamesOf(parts: SettingsParts): string[] {
-  const overlays = PIPELINE_NAMES.flatMap((name) => Object.keys(overlay.shape).map((key) => `${prefixOf(name)}${key}`));
+  const overlays = PIPELINE_NAMES.flatMap((name) =>
+    Object.keys(overlayShapeOf(name).shape).map((key) => `${prefixOf(name)}${key}`),
+  );
   return [...Object.keys(settingsWith(parts).shape), ...overlays];
 }
 
@@ -48,7 +50,9 @@ export function readConfig(parts: SettingsParts, environment: Environment = read
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
   const main = settingsWith(parts).safeParse(given);
-  const overlays = PIPELINE_NAMES.map((name) => [name, overlay.safeParse(withoutPrefix(name, given))] as const);
+  const overlays = PIPELINE_NAMES.map(
+    (name) => [name, overlayShapeOf(name).safeParse(withoutPrefix(name, given))] as const,
+  );
   const secrets = new Set([...ENGINE_SECRETS, ...Object.values(parts).flatMap((part) => part.secrets)]);
   const problems = [
     ...problemsIn(main.error, given, { prefix: '', secrets }),

@@ -4,7 +4,11 @@ import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, projectRoot } from '../src/config.js';
 import { loadConfig, listVariableNames } from '../src/start/parts/from-domains.js';
-import { canary } from '../src/domains/canary/table.js';
+import { prefixOf } from '../src/config/pipeline-overlay.js';
+import { stagesIn } from '../src/core/machine.js';
+import type { Pipeline } from '../src/core/pipeline.js';
+import { DEFAULT_BEATS } from '../src/core/step.js';
+import { PIPELINES } from '../src/domains/tables.js';
 
 const SECRET = 'a-secret-of-thirty-two-characters';
 
@@ -187,18 +191,38 @@ describe('.env.example', () => {
     expect(loadConfig(listed)).toEqual(loadConfig({}));
   });
 
-  it('says of every pipeline variable what its table holds', () => {
-    const { sweep, rescue } = canary;
-    const shown = [
-      ...[sweep.every, sweep.staleAfter, sweep.stuckAfter, canary.states.FIRST.does.beats],
-      ...[rescue.budget, rescue.backoff.join(','), rescue.budgetResetAfter, rescue.oldestRescued, canary.livePerOwner],
-    ];
-    const names = listVariableNames().filter((name) => name.startsWith('CANARY_'));
+  it.each<[string, Pipeline]>(Object.values<Pipeline>(PIPELINES).map((table) => [prefixOf(table.name), table]))(
+    'says of every variable of %s* what the table holds',
+    (prefix, { sweep, rescue, states, livePerOwner }) => {
+      const beats = new Set(
+        Object.values(states)
+          .flatMap(stagesIn)
+          .map((stage) => stage.beats ?? DEFAULT_BEATS),
+      );
+      const shown = {
+        ...{ SWEEP_EVERY: sweep.every, STALE_AFTER: sweep.staleAfter, STUCK_AFTER: sweep.stuckAfter },
+        BEATS: [...beats].join(),
+        ...{ RESCUE_BUDGET: rescue.budget, RESCUE_BACKOFF: rescue.backoff.join(',') },
+        ...{ RESCUE_FORGOTTEN_AFTER: rescue.budgetResetAfter, RESCUE_OLDEST: rescue.oldestRescued },
+        MAX_LIVE_PER_OWNER: livePerOwner,
+      };
 
-    names.forEach((name, index) => expect(text).toMatch(new RegExp(`\\(${shown[index]}\\).*\\n${name}=`)));
-  });
+      for (const [name, value] of Object.entries(shown)) {
+        expect(text).toMatch(new RegExp(`\\(${value}\\).*\\n${prefix}${name}=`));
+      }
+    },
+  );
 
-  it('says of every variable or group what it does', () => {
-    for (const block of text.split('\n\n').slice(1)) expect(block).toMatch(/^# --- .+ ---\n#/);
+  it('says of every variable, or of the group that it stands in, what it does', () => {
+    const groups = text.split('\n\n').slice(1);
+    for (const group of groups) expect(group).toMatch(/^# --- .+ ---\n#/);
+    const lines = text.split('\n');
+    // Variables below one another share the comment above the first of them.
+    const commentOf = (at: number): string => {
+      const above = lines[at - 1] ?? '';
+      return /^[A-Z]/.test(above) ? commentOf(at - 1) : above;
+    };
+    const uncommented = lines.filter((line, at) => /^[A-Z]/.test(line) && !/^# (?!---)/.test(commentOf(at)));
+    expect(uncommented).toEqual([]);
   });
 });

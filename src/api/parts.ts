@@ -16,6 +16,7 @@ import type { AuthSettings } from './http/auth.js';
 import type { ApiLimits } from './http/limits.js';
 import type { EngineHealth } from './items/engine-health.js';
 import type { LinkSettings } from './items/status-links.js';
+import type { PauseLimits } from './operators/pause-answer.js';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -33,6 +34,7 @@ export interface ApiSettings {
   /** The proxies whose word for a caller's address is taken: how many, or which; null: none. */
   trustProxy: number | string[] | null;
   bodyLimitBytes: number;
+  pauses: PauseLimits;
   /** The Temporal Web UI and the namespace that runs are in; null: no links. */
   temporalUi: { url: string; namespace: string } | null;
   /** The secret that signs status links, and the address that they lead to. */

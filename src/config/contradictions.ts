@@ -8,6 +8,9 @@ export function contradictionsIn(given: EngineSettings): string[] {
   if (given.NODE_ENV === 'production' && given.DATABASE_URL && !given.JWT_SECRET && !given.JWT_JWKS_URL) {
     problems.push('JWT_SECRET: expected in production (or JWT_JWKS_URL), so that tokens can be checked, got none');
   }
+  if (msOf(given.PAUSE_MAX) < msOf(given.PAUSE_DEFAULT)) {
+    problems.push(`PAUSE_MAX: expected at least PAUSE_DEFAULT, ${given.PAUSE_DEFAULT}, got ${given.PAUSE_MAX}`);
+  }
   return [
     ...problems,
     ...halfTlsIn(given),

@@ -29,6 +29,13 @@ export const engineSettings = z.object({
   // Without a proxy in front, every caller could name another's address.
   TRUST_PROXY: trustedProxies.optional(),
   METRICS_PORT: port().optional(),
+  // A megabyte. Larger content is uploaded, not posted.
+  BODY_LIMIT_BYTES: whole(1_024, 100_000_000).default(1_048_576),
+  // A loop that is late by half a second on average makes every answer at least that late. 0: no request is shed.
+  EVENT_LOOP_MAX_DELAY_MS: whole(0, 60_000).default(500),
+  // An hour: long enough to mend something, short enough that a forgotten pause is not found out the next day.
+  PAUSE_DEFAULT: spanText.default('1h'),
+  PAUSE_MAX: spanText.default('24h'),
   // A stream costs a socket and some kilobytes; a thousand are far below what a process holds, and one person's tabs below twenty.
   EVENTS_MAX_STREAMS: whole(1, 100_000).default(1_000),
   EVENTS_MAX_STREAMS_PER_CALLER: whole(1, 100_000).default(20),

@@ -49,6 +49,17 @@ export function list(expected: string, isEntry: (entry: string) => boolean) {
   return text(expected, (value) => entriesOf(value).every(isEntry)).transform(entriesOf);
 }
 
+/** Values for some of these names, such as fetch=2,scan=4. */
+export function byName(names: readonly string[], expected: string, isValue: (value: string) => boolean) {
+  const pairsOf = (value: string): string[][] => value.split(',').map((entry) => entry.trim().split('='));
+  const message = `name=value with commas between them; each name is one of ${names.join(', ')}, each value ${expected}`;
+  return text(message, (value) =>
+    pairsOf(value).every(
+      ([name = '', each = '', ...more]) => names.includes(name) && isValue(each) && more.length === 0,
+    ),
+  ).transform((value): Partial<Record<string, string>> => Object.fromEntries(pairsOf(value) as [string, string][]));
+}
+
 export const mailAddresses = list('mail addresses with commas between them, such as ops@example.com', isMailAddress);
 
 /** How many proxies stand in front of the API, or their addresses. A caller that is no trusted proxy can't name another address. */

@@ -24,12 +24,6 @@ import { pipelinesOf } from './parts/pipelines.js';
 import { runProcess, sayReady } from './parts/run-process.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
-/** A megabyte. Larger content is uploaded, not posted. */
-const BODY_LIMIT_BYTES = 1_048_576;
-
-/** A loop that is late by half a second on average makes every answer at least that late. */
-const MAX_EVENT_LOOP_DELAY_MS = 500;
-
 /** Serves until `stop` is aborted, and a little longer if the settings say so. Then requests in flight may end. Neither
  *  Postgres nor Temporal must be there. */
 async function runApi(config: Config, stop: AbortSignal): Promise<void> {
@@ -45,20 +39,16 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const schedules = createTemporalSchedules(client, schedulesOf(pipelines, scheduledJobsOf(config), config.schedules));
   const databases = { databaseUrl, directUrl, pool };
   const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger });
-  const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller } = config.api;
-  const limits = {
-    rateLimitPerMinute,
-    maxStreams,
-    maxStreamsPerCaller,
-    maxEventLoopDelayMs: MAX_EVENT_LOOP_DELAY_MS,
-  };
+  const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs } = config.api;
+  const limits = { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs };
   const sendsMail = config.notify.smtp.url !== undefined;
   const settings = {
     version: readVersion(),
     auth,
     limits,
     trustProxy: config.api.trustProxy,
-    bodyLimitBytes: BODY_LIMIT_BYTES,
+    bodyLimitBytes: config.api.bodyLimitBytes,
+    pauses: config.api.pauses,
     temporalUi: temporalUiOf(config),
     links: config.links,
     sendsMail,

@@ -43,6 +43,7 @@ const SETTINGS = {
     temporalUi: null,
     sendsMail: false,
     trustProxy: null,
+    pauses: { default: '1h', max: '24h' } as const,
     version: 'test',
   },
   links: { secret: SECRET, publicUrl: undefined },

@@ -8,7 +8,7 @@ import { listPauses, type Pause, pausePipeline, resumePipeline } from '../../db/
 import { callerOf } from '../http/access.js';
 import { Degraded } from '../items/degraded.js';
 import type { ApiParts, App } from '../parts.js';
-import { DEFAULT_PAUSE_MS, PauseAnswer, pauseAnswer, PauseBody } from './pause-answer.js';
+import { PauseAnswer, pauseAnswer, pauseBodyOf } from './pause-answer.js';
 import { actorOf, OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
 import { textUpTo } from '../http/text-up-to.js';
@@ -36,7 +36,7 @@ type PipelineAnswer = z.output<typeof PipelineAnswer>;
 
 const PipelineParams = z.object({ name: textUpTo(100) });
 
-type Deps = Pick<ApiParts, 'pool' | 'prisma' | 'pipelines' | 'engineHealth'>;
+type Deps = Pick<ApiParts, 'pool' | 'prisma' | 'pipelines' | 'engineHealth' | 'settings'>;
 
 export function addPipelineRoutes(app: App, deps: Deps): void {
   const { pool, pipelines } = deps;
@@ -70,14 +70,14 @@ export function addPipelineRoutes(app: App, deps: Deps): void {
         tags: TAGS,
         summary: 'Pause a pipeline for a while: what runs ends, nothing else begins',
         params: PipelineParams,
-        body: PauseBody,
+        body: pauseBodyOf(deps.settings.pauses),
         response: { 200: z.object({ name: z.string(), paused: PauseAnswer }), ...problems(404, 409, 413, 415) },
       },
     },
     async (request) => {
       const { name } = request.params;
       assertKnown(pipelines, name);
-      const { for: forMs = DEFAULT_PAUSE_MS, reason } = request.body;
+      const { for: forMs, reason } = request.body;
       await pausePipeline(pool, { pipeline: name, actor: actorOf(callerOf(request)), reason, forMs });
       const pause = (await listPauses(pool)).find((each) => each.pipeline === name);
       // Resumed by somebody else in this moment.

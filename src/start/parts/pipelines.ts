@@ -2,7 +2,6 @@ import type { Config } from '../../config.js';
 import { isDoes } from '../../core/machine.js';
 import type { Pipeline, StageRow, StateRow } from '../../core/pipeline.js';
 import { assertSoundTable } from '../../core/sound-table.js';
-import type { Span } from '../../core/span.js';
 import { PIPELINES } from '../../domains/tables.js';
 
 /** The tables with the operator's settings laid over them. A value that is not set holds as written. */
@@ -12,7 +11,10 @@ export function pipelinesOf(config: Config): Record<string, Pipeline> {
       const overlay = config.pipelines[name];
       const sweep = { ...table.sweep, ...dropUndefined(overlay?.sweep ?? {}) };
       const rescue = { ...table.rescue, ...dropUndefined(overlay?.rescue ?? {}) };
-      const states = overlay?.beats ? beatingWithin(overlay.beats, table) : table.states;
+      const states = statesWith(table, ({ stage, short }) => ({
+        ...(overlay?.beats && !short && { beats: overlay.beats }),
+        ...overlay?.stages[stage],
+      }));
       const limits = dropUndefined({ livePerOwner: overlay?.livePerOwner });
       const pipeline = { ...table, ...limits, sweep, rescue, states, breaker: config.breaker };
       assertSoundTable(pipeline);
@@ -21,9 +23,9 @@ export function pipelinesOf(config: Config): Record<string, Pipeline> {
   );
 }
 
-/** Gives every stage the same heartbeat timeout. Short stages have none. */
-function beatingWithin(beats: Span, { states }: Pipeline): Pipeline['states'] {
-  const ofStage = (stage: StageRow): StageRow => (stage.short ? stage : { ...stage, beats });
+/** Changes the options of stages. Short stages have no heartbeat timeout. */
+function statesWith({ states }: Pipeline, optionsOf: (stage: StageRow) => Partial<StageRow>): Pipeline['states'] {
+  const ofStage = (stage: StageRow): StageRow => ({ ...stage, ...optionsOf(stage) });
   const ofRow = (row: StateRow): StateRow => {
     if (!isDoes(row)) return row;
     return { ...row, does: 'stage' in row.does ? ofStage(row.does) : row.does.map(ofStage) };

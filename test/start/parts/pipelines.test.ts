@@ -15,3 +15,39 @@ describe('the heartbeat timeout that an operator sets', () => {
     expect(pipelinesOf(loadConfig({}))['canary']?.states).toEqual(canary.states);
   });
 });
+
+describe('the options of stages that an operator sets', () => {
+  it('hold for the stages that are named, and for no others', () => {
+    const { canary: table } = pipelinesOf(
+      loadConfig({
+        CANARY_STAGE_TRIES: 'first=7, spread=9',
+        CANARY_STAGE_WITHIN: 'first=3m',
+        CANARY_STAGE_BACKOFF: 'second=4s-40s',
+      }),
+    );
+
+    if (!table) throw new Error('there is no canary');
+    expect(stageOf(table, 'first').row).toEqual({ ...stageOf(canary, 'first').row, tries: 7, within: '3m' });
+    expect(stageOf(table, 'spread').row).toEqual({ ...stageOf(canary, 'spread').row, tries: 9 });
+    expect(stageOf(table, 'second').row).toEqual({
+      ...stageOf(canary, 'second').row,
+      backoff: { first: '4s', max: '40s' },
+    });
+    expect(stageOf(table, 'third').row).toEqual(stageOf(canary, 'third').row);
+  });
+
+  it.each([
+    ['CANARY_STAGE_TRIES', 'fourth=2'],
+    ['CANARY_STAGE_TRIES', 'first=0'],
+    ['CANARY_STAGE_TRIES', 'first'],
+    ['CANARY_STAGE_WITHIN', 'first=soon'],
+    ['CANARY_STAGE_BACKOFF', 'first=20s-5s'],
+    ['CANARY_STAGE_BACKOFF', 'first=5s'],
+  ])('are refused with the names of the stages: %s=%s', (variable, value) => {
+    expect(() => loadConfig({ [variable]: value })).toThrow(
+      new RegExp(
+        `${variable}: expected name=value .* one of first, spread, second, third, each value .*got '${value}'`,
+      ),
+    );
+  });
+});

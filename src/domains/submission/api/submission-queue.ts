@@ -3,7 +3,7 @@ import { callerOf } from '../../../api/http/access.js';
 import { actorOf } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
 import { pipelineOf } from '../../../api/items/item-reader.js';
-import { DEFAULT_PAUSE_MS, PauseAnswer, pauseAnswer, PauseBody } from '../../../api/operators/pause-answer.js';
+import { PauseAnswer, pauseAnswer, pauseBodyOf } from '../../../api/operators/pause-answer.js';
 import { findPause, QueueStatusAnswer, readQueueStatus } from '../../../api/operators/queue-status.js';
 import type { ApiParts, App } from '../../../api/parts.js';
 import { AppError } from '../../../core/errors.js';
@@ -13,7 +13,7 @@ const TAGS = ['submissions'];
 const PIPELINE = 'submission';
 const Paused = z.object({ paused: PauseAnswer.nullable() });
 
-type Deps = Pick<ApiParts, 'pool' | 'engine' | 'pipelines' | 'schedules' | 'sweeps' | 'engineHealth'>;
+type Deps = Pick<ApiParts, 'pool' | 'engine' | 'pipelines' | 'schedules' | 'sweeps' | 'engineHealth' | 'settings'>;
 
 export function addSubmissionQueueRoutes(app: App, deps: Deps): void {
   const { pool } = deps;
@@ -38,12 +38,12 @@ export function addSubmissionQueueRoutes(app: App, deps: Deps): void {
       schema: {
         tags: TAGS,
         summary: 'Pause the queue for a while: what runs ends, nothing else begins',
-        body: PauseBody,
+        body: pauseBodyOf(deps.settings.pauses),
         response: { 200: Paused, ...problems(409, 413, 415) },
       },
     },
     async (request) => {
-      const { for: forMs = DEFAULT_PAUSE_MS, reason } = request.body;
+      const { for: forMs, reason } = request.body;
       await pausePipeline(pool, { pipeline: PIPELINE, actor: actorOf(callerOf(request)), reason, forMs });
       const pause = await findPause(deps, pipelineOf(deps, PIPELINE));
       return { paused: pause && pauseAnswer(pause) };
