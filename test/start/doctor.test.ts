@@ -50,6 +50,7 @@ describe('npm run doctor', () => {
       'database version',
       'migrations',
       'database clock',
+      'event order',
       'workers',
       'temporal',
       'temporal clock',

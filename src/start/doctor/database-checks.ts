@@ -9,7 +9,7 @@ import { HELD_LOCKS } from '../../db/recovery/workers.js';
 import { type Check, type Finding, type Patient, reportOk, reportProblem, reportWarning } from './check.js';
 import { clockFinding } from './clock.js';
 
-/** The oldest version that is tested. */
+/** The oldest version that the SQL is written for. The tests run on the version that is embedded. */
 const MIN_VERSION = 15;
 
 const DATABASE = 'database';
@@ -19,6 +19,7 @@ export const databaseChecks: readonly Check[] = [
   { name: 'database version', needs: DATABASE, run: checkVersion },
   { name: 'migrations', needs: DATABASE, run: checkMigrations },
   { name: 'database clock', needs: DATABASE, run: checkClock },
+  { name: 'event order', needs: 'migrations', run: checkEventOrder },
   { name: 'workers', needs: 'migrations', run: checkWorkers },
 ];
 
@@ -89,6 +90,20 @@ async function checkClock(patient: Patient): Promise<Finding> {
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "theirsMs"',
   );
   return clockFinding('the database', { beforeMs, theirsMs, afterMs: Date.now() });
+}
+
+/** The feed of events is ordered by transaction ids, which a dump carries along and a new cluster begins anew. An entry with an id
+ *  ahead of the cluster is told as new when the cluster's ids get there. */
+async function checkEventOrder(patient: Patient): Promise<Finding> {
+  const { isAhead } = await queryOne<{ isAhead: boolean }>(
+    patient,
+    `SELECT EXISTS (SELECT 1 FROM audit WHERE xact >= pg_snapshot_xmax(pg_current_snapshot())) AS "isAhead"`,
+  );
+  if (!isAhead) return reportOk('Every event is in the order of this database.');
+  return reportProblem(
+    'Audit entries come from another database cluster: this database was restored from a dump, and old events will be told as new.',
+    'Stop the API and the workers, and run the statements under "After a restore" in docs/operations.md.',
+  );
 }
 
 async function checkWorkers(patient: Patient): Promise<Finding> {
