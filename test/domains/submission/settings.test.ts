@@ -137,3 +137,26 @@ describe('the judge of skills', () => {
     expect(problemsOf(given as Record<string, string>)).toEqual([problem]);
   });
 });
+
+describe('the limits of fetching and scanning', () => {
+  it('are those of the specification, and can be set', () => {
+    expect(settingsWith({})).toMatchObject({
+      fetch: { timeoutMs: 60_000, maxBytes: 512_000, maxFiles: 500 },
+      scan: { timeoutMs: 10_000, maxBytes: 1_024 ** 3 },
+    });
+    const set = {
+      ...{ SUBMISSION_MAX_BYTES: '2048', SUBMISSION_MAX_FILES: '7' },
+      ...{ SUBMISSION_SCAN_TIMEOUT_MS: '5000', SUBMISSION_SCAN_MEMORY_MB: '512' },
+    };
+    expect(settingsWith(set)).toMatchObject({
+      fetch: { maxBytes: 2_048, maxFiles: 7 },
+      scan: { timeoutMs: 5_000, maxBytes: 512 * 1_024 ** 2 },
+    });
+  });
+
+  it('do not let through what the scan refuses', () => {
+    expect(problemsOf({ SUBMISSION_MAX_FILES: '501' })).toEqual([
+      "SUBMISSION_MAX_FILES: expected a whole number from 1 to 500, got '501'",
+    ]);
+  });
+});

@@ -40,6 +40,13 @@ export const submissionVariables = {
   SUBMISSION_TEMP_DIR: z.string().optional(),
   // No more than the stage's own limit, less the time that a slow database needs.
   SUBMISSION_FETCH_TIMEOUT_MS: whole(1_000, 60_000).default(60_000),
+  // No more than the structure rules of the scan let pass. More files than in any published skill.
+  SUBMISSION_MAX_BYTES: whole(1_024, 512_000).default(512_000),
+  SUBMISSION_MAX_FILES: whole(1, 500).default(500),
+  // Twenty times what a scan takes, so only a hostile file or an overloaded machine gets there.
+  SUBMISSION_SCAN_TIMEOUT_MS: whole(1_000, 60_000).default(10_000),
+  // A scan of the largest skill takes less than a third of a gigabyte.
+  SUBMISSION_SCAN_MEMORY_MB: whole(256, 16_384).default(1_024),
 };
 
 type Given = z.output<z.ZodObject<typeof submissionVariables>>;
@@ -55,7 +62,12 @@ export function submissionOf(given: GivenPlace, projectRoot: string) {
       allowLocal: given.SUBMISSION_ALLOW_LOCAL === undefined ? isTrial(given) : given.SUBMISSION_ALLOW_LOCAL === 'true',
     },
     vendors: given.SUBMISSION_VENDORS,
-    fetchTimeoutMs: given.SUBMISSION_FETCH_TIMEOUT_MS,
+    fetch: {
+      timeoutMs: given.SUBMISSION_FETCH_TIMEOUT_MS,
+      maxBytes: given.SUBMISSION_MAX_BYTES,
+      maxFiles: given.SUBMISSION_MAX_FILES,
+    },
+    scan: { timeoutMs: given.SUBMISSION_SCAN_TIMEOUT_MS, maxBytes: given.SUBMISSION_SCAN_MEMORY_MB * 1_024 ** 2 },
     temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
   };
 }

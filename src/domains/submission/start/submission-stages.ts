@@ -14,7 +14,7 @@ import type { SubmissionSettings } from '../settings.js';
 
 export async function submissionStagesOf(
   reads: Sql,
-  { address, vendors, fetchTimeoutMs, temporaryFolder, judge, mayRulesApprove }: SubmissionSettings,
+  { address, vendors, fetch, scan, temporaryFolder, judge, mayRulesApprove }: SubmissionSettings,
 ): Promise<Stages<typeof submission>> {
   await mkdir(temporaryFolder, { recursive: true });
   return submissionStages({
@@ -24,8 +24,8 @@ export async function submissionStagesOf(
     keepContent,
     publish: publishSkill,
     vendorOf: (repoUrl) => vendorIn(repoUrl, { ...address, vendors }),
-    source: createGitSkillSource({ ...address, temporaryFolder, timeoutMs: fetchTimeoutMs }),
-    scanner: createSkillScanner(),
+    source: createGitSkillSource({ ...address, temporaryFolder, ...fetch }),
+    scanner: createSkillScanner(scan),
     judge: await createConfiguredJudge(judge),
     mayJudgeApprove: judge !== null || mayRulesApprove,
   });

@@ -19,7 +19,7 @@ const REFUSED: Readonly<Record<Exclude<TreeEntry['kind'], 'file' | 'folder'>, st
   unknown: 'is neither a file nor a folder; remove it',
 };
 
-export async function listFiles(folders: Folders, { path, id }: SkillFolder): Promise<ListedFile[]> {
+export async function listFiles(folders: Folders, { path, id }: SkillFolder, maxFiles: number): Promise<ListedFile[]> {
   const files: ListedFile[] = [];
   const seen = new Set<string>();
 
@@ -30,7 +30,7 @@ export async function listFiles(folders: Folders, { path, id }: SkillFolder): Pr
       assertPlain(entry, joinPath(path, at), seen);
       if (entry.kind === 'folder') await walk(at, entry.id, depth + 1);
       else files.push({ path: at, id: entry.id, isExecutable: entry.isExecutable });
-      if (files.length > MAX_FILES) throw tooManyRefusal();
+      if (files.length > maxFiles) throw tooManyRefusal(maxFiles);
     }
   }
 
@@ -51,6 +51,6 @@ function assertPlain({ kind, isPlain }: TreeEntry, path: string, seen: Set<strin
   seen.add(path);
 }
 
-function tooManyRefusal(): Error {
-  return refusal('skillPath', `leads to more than ${MAX_FILES} files; remove what the skill does not need`);
+function tooManyRefusal(maxFiles: number): Error {
+  return refusal('skillPath', `leads to more than ${maxFiles} files; remove what the skill does not need`);
 }

@@ -107,6 +107,19 @@ describe('a skill', () => {
   });
 });
 
+describe('the limits of a skill that an operator sets', () => {
+  it('refuse a folder with more files or bytes', async () => {
+    const repository = workshop.repository('limited');
+    repository.commit(
+      repository.folderOf({ 'greet/SKILL.md': skillFile('greet'), 'greet/a.md': 'a', 'greet/b.md': 'b'.repeat(2_000) }),
+    );
+
+    expect((await workshop.refused('limited', {}, { maxFiles: 2 })).message).toMatch(/more than 2 files/);
+    expect((await workshop.refused('limited', {}, { maxBytes: 1_024 })).message).toMatch(/may hold 1 KB and has/);
+    expect((await workshop.fetch('limited', {}, { maxFiles: 3, maxBytes: 4_096 })).files).toHaveLength(3);
+  });
+});
+
 describe('the fetched state', () => {
   beforeAll(() => {
     const repository = workshop.repository('refs');
