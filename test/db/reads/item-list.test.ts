@@ -109,7 +109,9 @@ describe('a list among many finished items', () => {
     ['an error message, its signs taken as they are', { error: 'LLM_ERROR', q: '10% of' }, 60],
     ['nothing that a sign would stand for', { error: 'LLM_ERROR', q: '1_% of' }, 0],
     ['the beginning of an id', { q: '00000000-0001-7' }, 1],
-    ['what is younger than asked for', { live: true, ageMs: 3_600_000 }, 0],
+    ['nothing that is younger than asked for', { live: true, ageMs: 3_600_000 }, 0],
+    ['what is old enough', { error: 'LLM_ERROR', ageMs: 3_600_000 }, 60],
+    ['nothing where all is too young', { error: 'LLM_ERROR', ageMs: 172_800_000 }, 0],
     ['two filters at once', { owner: 'owner-1', state: 'FIRST' }, 200],
   ])('finds by %s', async (_, filter, count) => {
     expect((await scan(filter, 2_000)).fitting).toBe(count);

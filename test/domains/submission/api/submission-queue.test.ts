@@ -37,6 +37,15 @@ async function status(): Promise<Status> {
   return response.json<Status>();
 }
 
+interface Diagnosed {
+  diagnosis: { reason: string; sentence: string };
+}
+
+/** The diagnosis without ages, which grow from one question to the next. */
+function wordsOf({ diagnosis }: Diagnosed): string {
+  return `${diagnosis.reason}: ${diagnosis.sentence.replaceAll(/[\d.]+ (?:ms|s|min|h)\b/g, '…')}`;
+}
+
 describe('GET /api/v1/admin/queue/status', () => {
   it('says that an empty queue is well, and shows unknown hours as null', async () => {
     expect(await status()).toMatchObject({
@@ -80,6 +89,8 @@ describe('GET /api/v1/admin/queue/status', () => {
     expect(stuck).toMatchObject({ capped: false, items: [{ id: older, state: 'TIER2_SCANNING' }, {}] });
     expect(stuck.items[0]?.diagnosis).toMatchObject({ reason: 'backlog' });
     expect(stuck.items[0]?.diagnosis.sentence).toMatch(/^It waits for a free worker \(its run is alive; /);
+    const page = (await api.call({ url: `/api/v1/items/${older}`, as: VIEWER })).json<Diagnosed>();
+    expect(stuck.items.slice(0, 1).map(wordsOf)).toEqual([wordsOf(page)]);
     expect([health, why]).toEqual(['degraded', ['items are stuck']]);
 
     for (let n = 0; n < 50; n += 1) await makeSubmission(pool, { state: 'TIER1_SCANNING', beatAgo: 900 + n });
