@@ -120,7 +120,11 @@ describe('npm run doctor', () => {
 
     expect(code).toBe(1);
     expect(finding('database')?.level).toBe('ok');
-    expect(finding('migrations')).toMatchObject({ level: 'problem', says: expect.stringMatching(/_spine/) as string });
+    expect(finding('migrations')).toMatchObject({
+      level: 'problem',
+      says: expect.stringMatching(/_spine/) as string,
+      remedy: expect.stringContaining('npm run migrate') as string,
+    });
     expect(finding('workers')?.says).toBe("Not checked, because 'migrations' has a problem.");
   });
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -45,6 +45,11 @@ function pidsIn(dataDir: string) {
     names: nodes.map(({ name }) => name).sort(),
     servers: [Number(read('postgres/postmaster.pid').split('\n')[0]), Number(read('temporal.db.pid'))],
   };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  const response = await fetch(url).catch(() => null); // nobody listens yet
+  return response?.status === 200 && ((await response.json()) as { status: string }).status === 'ok';
 }
 
 /** Long enough to be killed in, short enough to wait for. */
@@ -95,7 +100,11 @@ describe('npm start', () => {
       };
       const ready = `http://127.0.0.1:${settings['PORT']}/health/ready`;
 
+      const isTokenThere = until('the API is ready', () => isReady(ready)).then(() =>
+        existsSync(join(dataDir, 'admin-token')),
+      );
       const first = await npmStart(settings);
+      expect(await isTokenThere).toBe(true);
       expect(await (await fetch(ready)).json()).toMatchObject({ status: 'ok' });
       const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
       expect(first.said.join('\n')).toContain(token);

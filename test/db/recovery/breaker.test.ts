@@ -3,9 +3,11 @@ import type { BreakerSettings } from '../../../src/core/breaker.js';
 import type { ErrorClass } from '../../../src/core/error-class.js';
 import type { Pipeline } from '../../../src/core/pipeline.js';
 import type { Claimed } from '../../../src/db/spine/attempt.js';
-import { FAILURES, SAMPLE } from '../../../src/db/recovery/breaker-report.js';
+import { FAILURES, SAMPLE, tellBreakers } from '../../../src/db/recovery/breaker-report.js';
+import { inTransaction } from '../../../src/db/postgres/client.js';
 import { claimTask } from '../../../src/db/spine/claim/claim.js';
 import { commitAttempt } from '../../../src/db/spine/commit.js';
+import { holdLock } from '../../support/barrier.js';
 import { attemptsOf, taskOf } from '../../support/facts.js';
 import { readsOf } from '../../support/reads.js';
 import { byHand, doneWith, openSpine, type Spine } from '../../support/spine.js';
@@ -383,5 +385,31 @@ describe('an item that was let through', () => {
     await walk.storm(await walk.makeMany(1));
     expect(await breakerOf()).toMatchObject({ state: 'open', stages: ['read'] });
     expect(await eventsOf()).toHaveLength(3);
+  });
+});
+
+describe('an attempt that two breakers let through', () => {
+  it('locks them in the order in which claims do, so that a claim and a commit do not wait for each other', async () => {
+    await spine.pool.query(
+      `INSERT INTO breakers (pipeline, class, state, stages, reason, next_pass_at, probe_every_ms)
+       SELECT $1, class, 'open', '{read}', 'a storm', now(), 1000 FROM unnest(ARRAY['DB_ERROR', 'NETWORK_ERROR']) class`,
+      [line.name],
+    );
+    const lock = 'SELECT 1 FROM breakers WHERE pipeline = $1 AND class = $2 FOR UPDATE';
+    const first = await holdLock(spine, lock, [line.name, 'DB_ERROR']);
+    const passes = [
+      { class: 'NETWORK_ERROR', round: 1 },
+      { class: 'DB_ERROR', round: 1 },
+    ] as const;
+
+    const telling = await first.start((pool) =>
+      inTransaction(pool, (transaction) =>
+        tellBreakers(transaction, line, { passes } as unknown as Claimed, { is: 'done', outcome: 'done' }),
+      ),
+    );
+    // A claim that holds the first breaker goes on to the second, which nobody may hold meanwhile.
+    await spine.pool.query(`${lock} NOWAIT`, [line.name, 'NETWORK_ERROR']);
+    await first.release();
+    await telling.result;
   });
 });

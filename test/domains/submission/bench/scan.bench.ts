@@ -12,8 +12,8 @@ const REPEATS = 3;
 
 /** Recall by attack type, false positives and time of the deterministic scan, alone and with the built-in judge behind it, on
  *  labelled skills of others. */
-export async function benchmark(): Promise<boolean> {
-  const samples = readSamples();
+export async function benchmark(read = readSamples): Promise<boolean> {
+  const samples = read();
   if (!samples) {
     process.stdout.write('skipped: the labelled skills are not there (../shared/data/skills)\n');
     process.stdout.write(`${JSON.stringify({ benchmark: 'scan', skipped: true, met: null })}\n`);
