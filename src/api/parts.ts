@@ -12,7 +12,7 @@ import type { EventHub } from '../ports/event-hub.js';
 import type { Jobs } from '../ports/jobs.js';
 import type { Schedules } from '../ports/schedules.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import type { AuthSettings } from './http/auth.js';
+import type { AuthSettings, Caller } from './http/auth.js';
 import type { ApiLimits } from './http/limits.js';
 import type { EngineHealth } from './items/engine-health.js';
 import type { LinkSettings } from './items/status-links.js';
@@ -49,6 +49,14 @@ export interface FollowPart {
   kind: string;
   pipeline: string;
   summary: string;
+  /** The item as the domain's own answer shows it. Without it, as `GET /api/v1/items/{id}` does. */
+  snapshotFor?(parts: ApiParts, caller: Caller, id: string): Promise<ItemSnapshot>;
+}
+
+/** What a reader of an event stream is sent first. */
+export interface ItemSnapshot {
+  id: string;
+  version: number;
 }
 
 /** The dependencies that `start` passes to the API. */

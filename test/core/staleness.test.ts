@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunningTask, WaitingTask } from '../../src/core/diagnosis.js';
-import { stalenessOf } from '../../src/core/staleness.js';
+import { silenceOf, stalenessOf } from '../../src/core/staleness.js';
 import { ago, facts, type Given } from '../support/item-facts.js';
 
 const beating: RunningTask = {
@@ -54,5 +54,16 @@ describe('the warning that an item is stale', () => {
   it('comes at the very moment the table names', () => {
     const at = (seconds: number) => stalenessOf(facts({ item: { beatAt: ago(seconds) } })) !== null;
     expect([179.999, 180].map(at)).toEqual([false, true]);
+  });
+});
+
+describe('the silence of an item', () => {
+  it('says from when on the item is stale, also before it is', () => {
+    const given = facts({ item: { beatAt: ago(60) }, waiting: next });
+    expect(silenceOf(given, { reason: 'backlog' })).toEqual({ since: ago(60), staleAt: ago(-120) });
+  });
+
+  it('is not measured where it is expected', () => {
+    expect(silenceOf(facts({ item: silent }), { reason: 'paused' })).toBeNull();
   });
 });

@@ -3,38 +3,36 @@ import { listMoves } from '../../db/reads/event-feed.js';
 import type { ItemHead } from '../../db/reads/item-view.js';
 import type { FeedEvent, FeedPosition } from '../../ports/event-hub.js';
 import { callerOf } from '../http/access.js';
-import type { ApiParts, App } from '../parts.js';
+import type { ApiParts, App, FollowPart } from '../parts.js';
 import type { Caller } from '../http/auth.js';
 import { followItem } from './follow-item.js';
-import { answerFor, findVisible, type ReaderDeps } from './item-reader.js';
+import { answerFor, findVisible } from './item-reader.js';
 import { ItemParams } from './item-schema.js';
-import { createOpenStreams, type EventStream, STREAM_LIMIT_MS } from '../http/open-streams.js';
+import { createOpenStreams } from '../http/open-streams.js';
 import { hasRole, noSuchItem, OPERATORS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
+import { beginOrClose, STREAM_HEADERS, STREAM_MEDIA, STREAM_OPTIONS } from '../http/stream-route.js';
 import { streamedText } from '../http/streamed-text.js';
 import { textUpTo } from '../http/text-up-to.js';
 
 const TAGS = ['events'];
-const MEDIA = 'text/event-stream';
+
+const OPTIONS = { ...STREAM_OPTIONS, config: { isStream: true } };
 
 /** A reader who comes back is told at most this many missed moves of an item. The snapshot that follows has the
  *  rest. */
 const MISSED_MOVES = 200;
 
-const HEADERS = { 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no' };
-
-/** The stream has a limit of its own, and a HEAD of it would never end. */
-const OPTIONS = { handlerTimeout: STREAM_LIMIT_MS + 60_000, exposeHeadRoute: false, config: { isStream: true } };
-
 const ITEMS = { kind: 'items', pipeline: null, summary: 'What happens to an item, as it happens' } as const;
 
-type Deps = ReaderDeps & Pick<ApiParts, 'hub' | 'follows' | 'settings'>;
+type FollowedKind = Omit<FollowPart, 'pipeline'> & { pipeline: string | null };
 
-export function addEventRoutes(app: App, deps: Deps): void {
+export function addEventRoutes(app: App, deps: ApiParts): void {
   const { hub } = deps;
   const streams = createOpenStreams(app, deps.settings.limits);
 
-  for (const { kind, pipeline, summary } of [ITEMS, ...deps.follows]) {
+  const kinds: FollowedKind[] = [ITEMS, ...deps.follows];
+  for (const { kind, pipeline, summary, snapshotFor } of kinds) {
     app.get(
       `/api/v1/${kind}/:id/events`,
       {
@@ -43,7 +41,9 @@ export function addEventRoutes(app: App, deps: Deps): void {
           tags: TAGS,
           summary,
           description:
-            '`snapshot` first: the item as `GET /api/v1/items/{id}` shows it. Then `move` for each change, whose id is the version of the item, and `inflight` at most once a second while something runs. With `Last-Event-ID` the moves that were missed come before the snapshot.',
+            `\`snapshot\` first: the item as \`GET /api/v1/${snapshotFor ? kind : 'items'}/{id}\` shows it. ` +
+            'Then `move` for each change, whose id is the version of the item, and `inflight` at most once a second while something runs. ' +
+            'With `Last-Event-ID` the moves that were missed come before the snapshot.',
           params: ItemParams,
           headers: z.looseObject({
             'last-event-id': z
@@ -51,7 +51,7 @@ export function addEventRoutes(app: App, deps: Deps): void {
               .regex(/^\d{1,9}$/, 'must be a version')
               .optional(),
           }),
-          response: { 200: streamedText(MEDIA, 'Server-sent events'), ...problems(404) },
+          response: { 200: streamedText(STREAM_MEDIA, 'Server-sent events'), ...problems(404) },
         },
       },
       async (request, reply) => {
@@ -61,10 +61,10 @@ export function addEventRoutes(app: App, deps: Deps): void {
         const stream = streams.open(caller.sub);
         await beginOrClose(stream, async () => {
           const missed = last === undefined ? [] : await listMoves(deps.prisma, id, Number(last), MISSED_MOVES);
-          const snapshot = await answerFor(deps, caller, id);
+          const snapshot = await (snapshotFor ?? answerFor)(deps, caller, id);
           followItem(stream, { hub, prisma: deps.prisma, log: request.log, missed, snapshot });
         });
-        return reply.type(MEDIA).headers(HEADERS).send(stream.readable);
+        return reply.type(STREAM_MEDIA).headers(STREAM_HEADERS).send(stream.readable);
       },
     );
   }
@@ -82,7 +82,7 @@ export function addEventRoutes(app: App, deps: Deps): void {
         headers: z.looseObject({
           'last-event-id': z.string().regex(POSITION, 'must be the id of an event of this feed').optional(),
         }),
-        response: { 200: streamedText(MEDIA, 'Server-sent events'), ...problems() },
+        response: { 200: streamedText(STREAM_MEDIA, 'Server-sent events'), ...problems() },
       },
     },
     async (request, reply) => {
@@ -106,27 +106,16 @@ export function addEventRoutes(app: App, deps: Deps): void {
         stream.resumesAt(() => idOf(following.position()));
         stream.send({ event: 'ready', id: idOf(following.position()), data: {} });
       });
-      return reply.type(MEDIA).headers(HEADERS).send(stream.readable);
+      return reply.type(STREAM_MEDIA).headers(STREAM_HEADERS).send(stream.readable);
     },
   );
 }
 
 /** An item of another pipeline is answered as if it did not exist. */
-async function findFollowed(deps: Deps, caller: Caller, id: string, pipeline: string | null): Promise<ItemHead> {
+async function findFollowed(deps: ApiParts, caller: Caller, id: string, pipeline: string | null): Promise<ItemHead> {
   const head = await findVisible(deps, caller, id);
   if (pipeline !== null && head.pipeline !== pipeline) throw noSuchItem(id);
   return head;
-}
-
-/** If the beginning of a stream fails, the answer is an error like any other, and the stream no longer counts as
- *  open. */
-async function beginOrClose(stream: EventStream, begin: () => Promise<void>): Promise<void> {
-  try {
-    await begin();
-  } catch (error) {
-    stream.readable.destroy();
-    throw error;
-  }
 }
 
 const POSITION = /^\d{1,19}\.\d{1,18}$/;
@@ -142,11 +131,4 @@ function idOf({ xact, id }: FeedPosition): string {
 
 function moveOf({ itemId, pipeline, owner, version, from, to, trigger, actor, actorType, at }: FeedEvent) {
   return { itemId, pipeline, owner, version, from, to, trigger, actor, actorType, at: at.toISOString() };
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** A stream is open for long, and the time says nothing about how fast it was answered. */
-    isStream?: boolean;
-  }
 }

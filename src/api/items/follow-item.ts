@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../db/generated/client.js';
 import type { Prisma } from '../../db/postgres/prisma.js';
 import type { EventHub, ItemPulse } from '../../ports/event-hub.js';
 import { moveLine } from './item-answer.js';
-import type { ItemAnswer } from './item-schema.js';
+import type { ItemSnapshot } from '../parts.js';
 import type { EventStream } from '../http/open-streams.js';
 
 export interface Followed {
@@ -12,7 +12,7 @@ export interface Followed {
   prisma: Prisma;
   log: FastifyBaseLogger;
   missed: readonly AuditEntry[];
-  snapshot: ItemAnswer;
+  snapshot: ItemSnapshot;
 }
 
 /** Moves that one look sends. The rest comes with the next look. */

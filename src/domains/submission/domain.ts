@@ -2,11 +2,12 @@ import { createStatusLinks } from '../../api/items/status-links.js';
 import type { DecisionSaves } from '../../ports/decision.js';
 import type { Domain } from '../../start/parts/domain.js';
 import { addRegistryRoutes } from './api/registry.js';
-import { addStatusRoute, STATUS_LINKS } from './api/status.js';
+import { addStatusRoutes, STATUS_LINKS } from './api/status.js';
 import { addSubmissionBulkRoute } from './api/submission-bulk.js';
 import { addSubmissionListRoute } from './api/submission-list.js';
 import { addSubmissionPositionsRoute } from './api/submission-positions.js';
 import { addSubmissionQueueRoutes } from './api/submission-queue.js';
+import { answerForSubmission } from './api/submission-reader.js';
 import { addSubmissionReviewRoutes } from './api/submission-review.js';
 import { addSubmissionSlaRoute } from './api/submission-sla.js';
 import { addSubmissionStatsRoute } from './api/submission-stats.js';
@@ -34,7 +35,14 @@ export const submissionDomain: Domain<SubmissionSettings> = {
   words: ['submission', 'submissions', 'skill', 'skills', 'judge', 'judgement', 'vendor', 'tier1', 'tier2', 'tier3'],
   settings: submissionSettings,
   decisions: { submission: decisions },
-  follows: [{ kind: 'submissions', pipeline: 'submission', summary: 'What happens to a submission, as it happens' }],
+  follows: [
+    {
+      kind: 'submissions',
+      pipeline: 'submission',
+      summary: 'What happens to a submission, as it happens',
+      snapshotFor: answerForSubmission,
+    },
+  ],
   jobs: submissionJobs,
   keeps: submissionKeeps,
   checks: submissionChecks,
@@ -56,7 +64,7 @@ export const submissionDomain: Domain<SubmissionSettings> = {
     addSubmissionBulkRoute(app, submitting);
     addSubmissionReviewRoutes(app, parts);
     addRegistryRoutes(app, parts);
-    addStatusRoute(app, { ...parts, links });
+    addStatusRoutes(app, { ...parts, links });
     addSubmissionListRoute(app, parts);
     addSubmissionPositionsRoute(app, parts);
     addSubmissionStatsRoute(app, parts);

@@ -6,10 +6,12 @@ import type { Rejection } from '../core/verdict/rejection.js';
 import { publicStatusOf } from '../core/verdict/submission-status.js';
 import { findItemView } from '../../../db/reads/item-view.js';
 import { findStatus } from '../db/submission-status.js';
-import type { App } from '../../../api/parts.js';
+import type { ApiParts, App } from '../../../api/parts.js';
 import { askAbout, type ReaderDeps } from '../../../api/items/item-reader.js';
 import { openProblems } from '../../../api/http/problem.js';
+import { addStatusEventRoute } from '../../../api/items/status-events.js';
 import type { StatusLinks } from '../../../api/items/status-links.js';
+import { type Silence, silenceOf } from '../../../core/staleness.js';
 
 /** Why a submission was not published. Also a part of the answer that its owner gets signed in. */
 export const RejectionAnswer = z
@@ -39,14 +41,27 @@ const StatusAnswer = z.object({
   submittedAt: z.iso.datetime(),
   movedAt: z.iso.datetime().describe('When it came into its state'),
   why: RejectionAnswer.nullable().describe('Null: it was not rejected'),
+  staleness: z
+    .object({
+      stale: z.boolean(),
+      since: z.iso.datetime().describe('Its last sign of life'),
+      staleAt: z.iso.datetime().describe('It is stale from then on, unless it gives a sign of life before'),
+    })
+    .nullable()
+    .describe('Null: it has ended, is paused, or waits for a person or a time, so its silence is expected'),
   nextAction: z.string().describe('What happens next, or what it waits for, and whether there is anything to do'),
 });
 
 /** The links of submissions. Links that people have were made with this very purpose. */
 export const STATUS_LINKS = { purpose: 'unstuck: read the status of one submission, v1', path: '/api/v1/status' };
 
-/** The page of a status link. It shows the status of one submission to anybody who has the link, and nothing more. */
-export function addStatusRoute(app: App, { links, ...deps }: ReaderDeps & { links: StatusLinks }): void {
+type StatusAnswer = z.output<typeof StatusAnswer>;
+
+type StatusDeps = ApiParts & { links: StatusLinks };
+
+/** The page of a status link, and its events. They show the status of one submission to anybody who has the link, and
+ *  nothing more. */
+export function addStatusRoutes(app: App, { links, ...deps }: StatusDeps): void {
   app.get(
     '/api/v1/status/:token',
     {
@@ -60,32 +75,64 @@ export function addStatusRoute(app: App, { links, ...deps }: ReaderDeps & { link
     },
     async ({ params }, reply) => {
       const id = links.itemIn(params.token);
-      const status = id === null ? null : await findStatus(deps.pool, id);
-      // The token is not repeated, because a reader of the logs could follow the link.
-      if (!status) throw new AppError('not_found', 'this link leads to no submission');
-      const live = status.isEnded ? null : await lookAt(deps, status.id);
-      const { state, rejection, nextAction } = publicStatusOf(status, live);
+      const status = id === null ? null : await statusOf(deps, id);
+      if (!status) throw noSuchLink();
       void reply.header('Cache-Control', 'no-store').header('X-Robots-Tag', 'noindex');
-      return {
-        id: status.id,
-        skillName: status.skillName,
-        state,
-        submittedAt: status.createdAt.toISOString(),
-        movedAt: status.movedAt.toISOString(),
-        why: rejection && rejectionAnswer(rejection),
-        nextAction,
-      };
+      return status;
     },
   );
+
+  addStatusEventRoute(app, deps, {
+    path: STATUS_LINKS.path,
+    tag: 'submissions',
+    summary: 'What happens to a submission, as it happens: for anybody with its link',
+    async itemOf(token) {
+      const id = links.itemIn(token);
+      if (id === null || !(await findStatus(deps.pool, id))) throw noSuchLink();
+      return id;
+    },
+    statusOf: (id) => statusOf(deps, id),
+  });
+}
+
+/** The token is not repeated, because a reader of the logs could follow the link. */
+function noSuchLink(): AppError {
+  return new AppError('not_found', 'this link leads to no submission');
+}
+
+/** Null: there is no such submission. */
+async function statusOf(deps: ReaderDeps, id: string): Promise<StatusAnswer | null> {
+  const status = await findStatus(deps.pool, id);
+  if (!status) return null;
+  const live = status.isEnded ? null : await lookAt(deps, id);
+  const { state, rejection, nextAction } = publicStatusOf(status, live);
+  return {
+    id,
+    skillName: status.skillName,
+    state,
+    submittedAt: status.createdAt.toISOString(),
+    movedAt: status.movedAt.toISOString(),
+    why: rejection && rejectionAnswer(rejection),
+    staleness: live && stalenessAnswer(live.silence, live.now),
+    nextAction,
+  };
+}
+
+function stalenessAnswer(silence: Silence | null, now: Date): StatusAnswer['staleness'] {
+  if (!silence) return null;
+  const { since, staleAt } = silence;
+  return { stale: now >= staleAt, since: since.toISOString(), staleAt: staleAt.toISOString() };
 }
 
 /** The diagnosis of the submission, made in the same way as for its owner. Null: the submission has been deleted
  *  meanwhile. */
-async function lookAt(deps: ReaderDeps, id: string): Promise<LiveLook | null> {
+async function lookAt(deps: ReaderDeps, id: string): Promise<(LiveLook & { silence: Silence | null }) | null> {
   const [view, isEngineThere] = await Promise.all([findItemView(deps.prisma, id), deps.engineHealth.isThere()]);
   if (!view) return null;
   const { item, now } = view;
   const said = await askAbout(deps, view, isEngineThere);
-  const diagnosis = diagnose({ ...view, pipeline: deps.pipelines[item.pipeline], ...said });
-  return { state: item.state, diagnosis, now, isUnswept: said.unswept !== undefined };
+  const facts = { ...view, pipeline: deps.pipelines[item.pipeline], ...said };
+  const diagnosis = diagnose(facts);
+  const silence = silenceOf(facts, diagnosis);
+  return { state: item.state, diagnosis, now, isUnswept: said.unswept !== undefined, silence };
 }

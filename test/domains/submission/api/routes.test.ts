@@ -13,6 +13,7 @@ it('documents the routes of the domain, which ones ask for no token, and which o
       'get /api/v1/skills/{name}/badge.svg',
       'get /api/v1/skills/{name}/versions',
       'get /api/v1/status/{token}',
+      'get /api/v1/status/{token}/events',
       'get /api/v1/submissions',
       'get /api/v1/submissions/positions',
       'get /api/v1/submissions/stats',
@@ -33,6 +34,7 @@ it('documents the routes of the domain, which ones ask for no token, and which o
       'get /api/v1/skills/{name}/badge.svg',
       'get /api/v1/skills/{name}/versions',
       'get /api/v1/status/{token}',
+      'get /api/v1/status/{token}/events',
     ],
     keyed: [
       'post /api/v1/admin/submissions/{id}/approve',

@@ -4,6 +4,7 @@ import { createStatusLinks } from '../../../../src/api/items/status-links.js';
 import { STATUS_LINKS } from '../../../../src/domains/submission/api/status.js';
 import { itemOf } from '../../../support/facts.js';
 import { submitted } from '../support/skills.js';
+import { makeSubmission } from '../support/submissions.js';
 import { byHand, findIn, ROOT } from '../../../support/spine.js';
 import { REJECTIONS, waysToEnd, type WayToEnd } from '../support/submission-ends.js';
 import { until } from '../../../support/until.js';
@@ -30,10 +31,11 @@ interface Status {
   submittedAt: string;
   movedAt: string;
   why: { summary: string; reasons: { why: string; file: string | null; line: number | null; remedy: string }[] } | null;
+  staleness: { stale: boolean; since: string; staleAt: string } | null;
   nextAction: string;
 }
 
-const SHOWN = ['id', 'skillName', 'state', 'submittedAt', 'movedAt', 'why', 'nextAction'];
+const SHOWN = ['id', 'skillName', 'state', 'submittedAt', 'movedAt', 'why', 'staleness', 'nextAction'];
 
 function urlOf(id: string): string {
   return statusUrlOf(id) ?? 'no link';
@@ -44,6 +46,12 @@ async function statusOf(id: string): Promise<Status> {
   expect(response.statusCode, response.body).toBe(200);
   expect(response.headers['cache-control']).toBe('no-store');
   return response.json<Status>();
+}
+
+async function rowOf(id: string): Promise<{ beat_at: Date }> {
+  const { rows } = await api.database.pool.query<{ beat_at: Date }>('SELECT beat_at FROM items WHERE id = $1', [id]);
+  if (!rows[0]) throw new Error(`there is no item ${id}`);
+  return rows[0];
 }
 
 /** Without its id, in whose digits any short word may turn up. */
@@ -213,6 +221,28 @@ describe('the status link of a submission', () => {
     });
     expect(Object.keys(status)).toEqual(SHOWN);
     expect(JSON.stringify(wordsOf(status))).not.toMatch(/ada|root|worker-|Temporal|secret cause|NETWORK/);
+  });
+
+  it.each([
+    ['a moment ago', 10, false],
+    ['longer ago than the three minutes after which its owner is warned', 200, true],
+  ])('says when it is stale, of one whose last sign of life was %s', async (_, beatAgo, stale) => {
+    const state = 'TIER1_SCANNING';
+    const id = await makeSubmission(api.database.pool, { state, createdAgo: 300, beatAgo, moves: [[state, 300]] });
+    const { beat_at: beatAt } = await rowOf(id);
+
+    expect((await statusOf(id)).staleness).toEqual({
+      stale,
+      since: beatAt.toISOString(),
+      staleAt: new Date(beatAt.getTime() + 180_000).toISOString(),
+    });
+  });
+
+  it('is never stale while it waits for a person, and after its end', async () => {
+    const state = 'NEEDS_REVIEW';
+    const waiting = await makeSubmission(api.database.pool, { state, createdAgo: 86_400, moves: [[state, 86_400]] });
+    expect((await statusOf(waiting)).staleness).toBeNull();
+    expect((await statusOf(await endedBy('cancelled'))).staleness).toBeNull();
   });
 
   it('opens nothing but itself: any other token leads nowhere, and all of them to the same answer', async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('tells the events of a submission under its own address too, and of nothing else', async () => {
+it('tells the events of a submission under its own address too, after all that this address shows, and of nothing else', async () => {
   const id = await makeSubmission(api.database.pool, { owner: 'alice' });
   const { port } = api.app.server.address() as AddressInfo;
   const headers = { authorization: `Bearer ${await tokenOf(ALICE)}` };
@@ -21,7 +21,10 @@ it('tells the events of a submission under its own address too, and of nothing e
   await reader.sees('the snapshot', (events) => events.length > 0);
   expect(reader.events[0]).toMatchObject({
     event: 'snapshot',
-    data: { id, pipeline: 'submission', state: 'RECEIVED' },
+    data: {
+      ...{ id, pipeline: 'submission', state: 'RECEIVED', skillName: 'pdf', scan: null, judgement: null, why: null },
+      ...{ queue: { position: 1 }, history: [{ toState: 'RECEIVED' }] },
+    },
   });
 
   const canary = await submit(api, ALICE);
