@@ -47,9 +47,10 @@ export interface Breaker {
 /** The breaker's next state. `nextPassInMs` is counted from now; null: unchanged. */
 export type Change = Omit<Breaker, 'dueInMs' | 'waiting'> & { nextPassInMs: number | null };
 
-/** A fault of the item itself is no storm: holding back other items would not mend it. Every other class can come from
- *  something that many items need; UNKNOWN too, because a bad deployment fails in ways that nobody has classed. */
-const NEVER_OPENS: readonly ErrorClass[] = ['BAD_INPUT'];
+/** A fault of the item itself is no storm: holding back other items would not mend it. A crash is no failure of a stage, and
+ *  suspects take care of tasks that crash. Every other class can come from something that many items need; UNKNOWN too,
+ *  because a bad deployment fails in ways that nobody has classed. */
+const NEVER_OPENS: readonly ErrorClass[] = ['BAD_INPUT', 'WORKER_CRASH'];
 
 /** A single task that fails again and again, however often, is at fault itself. */
 const MIN_TASKS = 2;

@@ -1,7 +1,7 @@
 import { isAppError } from './errors.js';
 
 /** The error taxonomy of the specification. SCAN_TIMEOUT is its word for every timeout, also of stages that scan
- *  nothing; a crash, which the engine notices by a missed heartbeat, is recorded under it too. */
+ *  nothing. WORKER_CRASH is the class of attempts whose worker died or fell silent; they spend no try. */
 export const ERROR_CLASSES = [
   'SCAN_TIMEOUT',
   'NETWORK_ERROR',
@@ -9,6 +9,7 @@ export const ERROR_CLASSES = [
   'LLM_ERROR',
   'STORAGE_ERROR',
   'BAD_INPUT',
+  'WORKER_CRASH',
   'UNKNOWN',
 ] as const;
 export type ErrorClass = (typeof ERROR_CLASSES)[number];
@@ -66,6 +67,7 @@ const CLASS_OF_MESSAGE: readonly (readonly [RegExp, ErrorClass])[] = [
   [/\b(connection terminated|is not queryable|timeout exceeded when trying to connect)\b/i, 'DB_ERROR'],
   [/\b(llm|model (is )?overloaded|overloaded_error|chat completions?)\b/i, 'LLM_ERROR'],
   [/\b(blob|bucket|container not found)\b/i, 'STORAGE_ERROR'],
+  [/\bheartbeat timeout\b/i, 'WORKER_CRASH'],
   [/\b(timed? ?out|deadline([ _]exceeded)?)\b/i, 'SCAN_TIMEOUT'],
   [/\b(fetch failed|socket|network|dns|getaddrinfo|connection (refused|reset))\b/i, 'NETWORK_ERROR'],
 ];

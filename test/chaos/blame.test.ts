@@ -6,7 +6,7 @@ import type { Fault } from './plan.js';
 
 /** Five seconds on this process. */
 const ENDED: AttemptFact = {
-  ...{ itemId: 'a', visit: 1, stage: 'first', unit: '', attempt: 1, result: 'crash', errorClass: 'SCAN_TIMEOUT' },
+  ...{ itemId: 'a', visit: 1, stage: 'first', unit: '', attempt: 1, result: 'crash', errorClass: 'WORKER_CRASH' },
   worker: 'worker-1@host:77:abc',
   startedAt: new Date(100_000),
   endedAt: new Date(105_000),

@@ -89,9 +89,10 @@ describe('a breaker opens', () => {
     expect(opensBreaker(settings, sample)).toBe(expected);
   });
 
-  it('for every class but the class of an item’s own fault', () => {
-    expect(ERROR_CLASSES.filter((each) => !canOpen(each))).toEqual(['BAD_INPUT']);
-    expect(ERROR_CLASSES.filter((each) => !canOpen(each, ['SCAN_TIMEOUT']))).toEqual(['SCAN_TIMEOUT', 'BAD_INPUT']);
+  it('for every class but crashes and the class of an item’s own fault', () => {
+    expect(ERROR_CLASSES.filter((each) => !canOpen(each))).toEqual(['BAD_INPUT', 'WORKER_CRASH']);
+    const own = ERROR_CLASSES.filter((each) => !canOpen(each, ['SCAN_TIMEOUT']));
+    expect(own).toEqual(['SCAN_TIMEOUT', 'BAD_INPUT', 'WORKER_CRASH']);
   });
 });
 

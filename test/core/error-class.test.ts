@@ -73,7 +73,7 @@ describe('the class of an error', () => {
 
 describe('the message of an error decides last', () => {
   it.each([
-    ['activity Heartbeat timeout', 'SCAN_TIMEOUT'],
+    ['activity Heartbeat timeout', 'WORKER_CRASH'],
     ['activity StartToClose timeout', 'SCAN_TIMEOUT'],
     ['the scan timed out after 30 s', 'SCAN_TIMEOUT'],
     ['4 DEADLINE_EXCEEDED', 'SCAN_TIMEOUT'],
@@ -163,6 +163,7 @@ it('the classes are those of the specification', () => {
     'LLM_ERROR',
     'STORAGE_ERROR',
     'BAD_INPUT',
+    'WORKER_CRASH',
     'UNKNOWN',
   ]);
 });

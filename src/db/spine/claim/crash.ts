@@ -38,7 +38,7 @@ async function countCrash(
        WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
      ), receipt AS (${RECEIPT})
      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
-     SELECT item_id, $9, visit, stage, unit, attempt, $8::int, worker, started_at, 'crash', 'SCAN_TIMEOUT', $7 FROM task`,
+     SELECT item_id, $9, visit, stage, unit, attempt, $8::int, worker, started_at, 'crash', 'WORKER_CRASH', $7 FROM task`,
     [
       ...taskKey(attempt),
       crashes,
@@ -86,7 +86,7 @@ async function endPoisoned(
     actor: SYSTEM,
     reason: 'POISON',
     metadata: { stage: attempt.stage, unit: attempt.unit, crashes },
-    error: { class: 'UNKNOWN', message, stage: attempt.stage },
+    error: { class: 'WORKER_CRASH', message, stage: attempt.stage },
   });
   await raiseExhausted(transaction, item, { reason: 'POISON', sentence: `${message}.` });
   await clearNeighbours(transaction, attempt);

@@ -114,7 +114,7 @@ describe('a task that brought down three workers as their only suspect', () => {
       state: 'FAILED',
       endReason: 'POISON',
       errorStage: 'read',
-      errorClass: 'UNKNOWN',
+      errorClass: 'WORKER_CRASH',
     });
     expect((await auditOf(spine.pool, id)).at(-1)).toMatchObject({
       from: 'READING',
