@@ -75,6 +75,8 @@ export interface ApiDeps {
   follows: readonly FollowPart[];
   /** What operators should know of the domains' settings. Health shows it. */
   remarks: readonly string[];
+  /** The task queues besides those of pipelines: of sweeps, of jobs, and those that jobs have for themselves. */
+  engineQueues: readonly string[];
   hub: EventHub;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null; slowestDuty?(): string };

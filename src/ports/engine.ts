@@ -10,7 +10,7 @@ export type RunStatus =
 export type IndexedRun = { is: 'alive' } | { is: 'gone'; how: string };
 
 export interface QueueStatus {
-  /** The workers that asked for work of this pipeline in the last minutes, alive or not. */
+  /** The workers that asked for work of this queue in the last minutes, alive or not. */
   pollers: { identity: string; seenAt: Date }[];
   /** Tasks that wait for a worker, and how long the oldest has; null: not known. */
   backlog: number | null;
@@ -30,7 +30,8 @@ export interface Engine {
   /** These runs by workflow id, with one question to the search index. The index is a moment late: a run that was just started may be
    *  missing, and a listed run may have closed since. It does not tell whether a run is wedged. */
   findRuns(runs: readonly RunRef[]): Promise<Map<string, IndexedRun>>;
-  queue(pipeline: string): Promise<QueueStatus>;
+  /** A task queue by its name; the queue of a pipeline has the pipeline's name. */
+  queue(name: string): Promise<QueueStatus>;
   /** The open runs of a pipeline, as the search index knows them. A listed run may have closed since. */
   openRuns(pipeline: string): AsyncIterable<RunRef & { startedAt: Date }>;
   /** Ends the attempt that holds this task token, so that the next attempt begins at once. False: the attempt is over

@@ -13,7 +13,7 @@ import { lookAtQueue } from '../items/ask-engine.js';
 import { createEngineHealth } from '../items/engine-health.js';
 import { problems } from '../http/problem.js';
 
-export type MetricsDeps = 'pool' | 'prisma' | 'engine' | 'schedules' | 'metrics' | 'pipelines';
+export type MetricsDeps = 'pool' | 'prisma' | 'engine' | 'schedules' | 'metrics' | 'pipelines' | 'engineQueues';
 type Deps = Pick<ApiDeps, MetricsDeps>;
 
 /** `access` is open only where the port is the scraper's own. */
@@ -76,7 +76,7 @@ function sweepOf({ sweeps, isOn, when }: ScheduleRow): Declared['sweeps'] {
 /** The database says which pollers live, so a queue is unknown without Temporal or without the database. */
 async function readQueues(deps: Deps): Promise<QueueFigures[]> {
   return Promise.all(
-    Object.keys(deps.pipelines).map(async (queue) => ({
+    [...Object.keys(deps.pipelines), ...deps.engineQueues].map(async (queue) => ({
       queue,
       ...(await lookAtQueue(deps, queue).catch(() => ({}))),
     })),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Pipeline } from '../../core/pipeline.js';
 import { WORKER_SILENT_SECONDS } from '../../core/worker-silence.js';
 import { type ListedWorker, listWorkers, WORKER_STATES } from '../../db/reads/worker-list.js';
 import type { ApiDeps, App } from '../parts.js';
@@ -37,12 +36,14 @@ const TaskQueue = z.object({
     .describe('The workers that asked it for work in the last minutes; null: Temporal does not answer'),
   backlog: z.int().nullable().describe('Tasks that wait for a worker, about; null: not known'),
   oldestMs: z.number().nullable().describe('How long the oldest of them has waited; null: not known'),
-  builds: z.array(z.string()).describe('Versions of the present workers that serve it'),
+  builds: z
+    .array(z.string())
+    .describe('Versions of the present workers that serve it; the API itself serves sweeps and jobs'),
 });
 
 const Workers = z.object({
   workers: z.array(Worker).describe('Latest first; the workers of the last 24 hours, 500 at most'),
-  queues: z.array(TaskQueue),
+  queues: z.array(TaskQueue).describe('Of pipelines, of sweeps (maintenance) and of jobs'),
   degraded: z.boolean().describe('Temporal does not answer, and the fields that only it knows are null'),
 });
 type TaskQueue = z.output<typeof TaskQueue>;
@@ -50,7 +51,7 @@ type TaskQueue = z.output<typeof TaskQueue>;
 /** An operator's page does not wait for an engine that does not answer. */
 const PATIENCE_MS = 2_000;
 
-type Deps = Pick<ApiDeps, 'prisma' | 'engine' | 'pipelines'>;
+type Deps = Pick<ApiDeps, 'prisma' | 'engine' | 'pipelines' | 'engineQueues'>;
 
 export function addWorkerRoutes(app: App, deps: Deps): void {
   app.get(
@@ -65,13 +66,14 @@ export function addWorkerRoutes(app: App, deps: Deps): void {
     },
     async () => {
       const workers = await listWorkers(deps.prisma);
-      const queues = await Promise.all(Object.values(deps.pipelines).map((each) => queueOf(deps, each, workers)));
+      const names = [...Object.keys(deps.pipelines), ...deps.engineQueues];
+      const queues = await Promise.all(names.map((name) => queueOf(deps, name, workers)));
       return { workers: workers.map(answerOf), queues, degraded: queues.some(({ pollers }) => pollers === null) };
     },
   );
 }
 
-async function queueOf({ engine }: Deps, { name }: Pipeline, workers: ListedWorker[]): Promise<TaskQueue> {
+async function queueOf({ engine }: Deps, name: string, workers: ListedWorker[]): Promise<TaskQueue> {
   const status = await giveUpAfter(PATIENCE_MS, engine.queue(name)).catch(() => null);
   const serving = workers.filter(({ state, pipelines }) => state === 'present' && pipelines.includes(name));
   return {

@@ -1,5 +1,7 @@
 import type { ApiDeps } from '../../api/parts.js';
 import { type Config, readConfig, type SettingsParts, variableNamesOf } from '../../config.js';
+import { JOBS_QUEUE, jobQueueOf } from '../../core/jobs.js';
+import { MAINTENANCE_QUEUE } from '../../core/schedules.js';
 import { DOMAINS } from '../../domains/domains.js';
 import type { WriteLetter } from '../../ports/notifier.js';
 import type { Check } from '../doctor/check.js';
@@ -38,7 +40,7 @@ export async function createStages(
   return Object.assign({}, ...built) as StagesByPipeline;
 }
 
-type DomainApi = Pick<ApiDeps, 'decisionSaves' | 'domainRoutes' | 'follows' | 'remarks'>;
+type DomainApi = Pick<ApiDeps, 'decisionSaves' | 'domainRoutes' | 'follows' | 'remarks' | 'engineQueues'>;
 
 /** The parts that the domains add to the API. */
 export function buildDomainApi(config: Config): DomainApi {
@@ -47,6 +49,10 @@ export function buildDomainApi(config: Config): DomainApi {
     domainRoutes: DOMAINS.map((domain) => (app, parts) => domain.routes?.(app, parts, settingsOf(config, domain))),
     follows: DOMAINS.flatMap(({ follows = [] }) => follows),
     remarks: DOMAINS.flatMap((domain) => domain.remarks?.(settingsOf(config, domain)) ?? []),
+    engineQueues: [
+      MAINTENANCE_QUEUE,
+      ...new Set([JOBS_QUEUE, ...DOMAINS.flatMap(({ jobs = [] }) => jobs.map(jobQueueOf))]),
+    ],
   };
 }
 

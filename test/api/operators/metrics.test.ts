@@ -188,6 +188,9 @@ describe('metrics', () => {
     expect(series.get('unstuck_temporal_reachable')).toBe(1);
     expect(series.get('unstuck_task_queue_backlog{queue="canary"}')).toBe(7);
     expect(series.get('unstuck_task_queue_pollers{queue="canary"}')).toBe(1);
+    for (const queue of ['maintenance', 'jobs', 'jobs-stats', 'jobs-discovery', 'jobs-enrichment']) {
+      expect(series.get(`unstuck_task_queue_pollers{queue="${queue}"}`)).toBe(1);
+    }
     await own.close();
 
     const cutOff = await openApi();
@@ -286,6 +289,7 @@ describe('metrics', () => {
       schedules: createFakeSchedules(),
       metrics,
       pipelines: PIPELINES,
+      engineQueues: ['maintenance'],
       logger,
     });
     const response = await app.inject({ url: '/metrics' });
