@@ -10,6 +10,7 @@ import type { AnyDecisionSaves } from '../ports/decision.js';
 import type { Engine } from '../ports/engine.js';
 import type { EventHub } from '../ports/event-hub.js';
 import type { Jobs } from '../ports/jobs.js';
+import type { MetricPart } from '../ports/metric.js';
 import type { Schedules } from '../ports/schedules.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { AuthSettings, Caller } from './http/auth.js';
@@ -77,6 +78,8 @@ export interface ApiDeps {
   remarks: readonly string[];
   /** The task queues besides those of pipelines: of sweeps, of jobs, and those that jobs have for themselves. */
   engineQueues: readonly string[];
+  /** The metrics of domains. */
+  metricParts: readonly MetricPart[];
   hub: EventHub;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null; slowestDuty?(): string };

@@ -75,6 +75,7 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
     },
     kept: {
       hourlyMetricsMs: msOf(given.HOURLY_METRICS_KEPT),
+      dailyMetricsMs: msOf(given.DAILY_METRICS_KEPT),
       jobExecutionsMs: msOf(given.JOB_EXECUTIONS_KEPT),
       notificationsMs: msOf(given.NOTIFICATIONS_KEPT),
       receiptsMs: msOf(given.RECEIPTS_KEPT),

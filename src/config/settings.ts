@@ -86,6 +86,8 @@ export const engineSettings = z.object({
   // A fraction of what workers take up, so that items whose runs failed together do not push others aside.
   SWEEP_RESCUES_PER_SECOND: whole(1, 10_000).default(20),
   HOURLY_METRICS_KEPT: keptText.default('48h'),
+  // More than two years, so that a month can be compared with the same month of the year before.
+  DAILY_METRICS_KEPT: keptText.default('800d'),
   JOB_EXECUTIONS_KEPT: keptText.default('30d'),
   NOTIFICATIONS_KEPT: keptText.default('30d'),
   RECEIPTS_KEPT: keptText.default('90d'),

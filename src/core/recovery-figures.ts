@@ -4,17 +4,8 @@ export interface RecoveryFigures {
   queued: { pipeline: string; stage: string; count: number }[];
   /** Receipts of the last hour. */
   recoveries: { pipeline: string; reason: string; result: string; count: number }[];
-  /** Attempts that ended in the last minutes. */
-  attempts: {
-    pipeline: string;
-    stage: string;
-    result: string;
-    count: number;
-    medianSeconds: number;
-    p95Seconds: number;
-  }[];
-  /** The share of failures among the items that ended in this hour and the hour before. A pipeline without ended items
-   *  is left out. */
+  /** The share of items that were given up among those that ended in this hour and the hour before, without the cancelled
+   *  ones. A pipeline without ended items is left out. */
   failureRates: { pipeline: string; rate: number }[];
   parked: { pipeline: string; count: number }[];
   /** The last complete sweep of each pipeline. */

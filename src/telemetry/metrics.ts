@@ -1,7 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { canOpen } from '../core/breaker.js';
 import { ERROR_CLASSES } from '../core/error-class.js';
+import type { MetricShape } from '../core/metric.js';
 import { WORKER_SILENT_SECONDS } from '../core/worker-silence.js';
+import { registerShown, type ShownMetric } from './shown-metric.js';
 
 /** All metrics of the engine. Labels come from tables and routes and never from ids, so that their number is
  *  bounded. */
@@ -22,9 +24,11 @@ export interface Metrics {
   queueDepth: Gauge<'pipeline' | 'stage'>;
   /** `reason` is the reason of the diagnosis; `result` is waiting, moving, exhausted, parked or poison. */
   recoveries: Gauge<'pipeline' | 'reason' | 'result'>;
-  /** `result` is done, error, crash, shutdown, superseded or given_back. */
-  stageAttempts: Gauge<'pipeline' | 'stage' | 'result'>;
-  stageDuration: Gauge<'pipeline' | 'stage' | 'result' | 'quantile'>;
+  /** `outcome` is the stage's word, or how an attempt that is not done ended: error, crash, shutdown, superseded, given_back. */
+  stageDuration: ShownMetric;
+  /** `class` is an error class. */
+  stageErrors: ShownMetric;
+  figuresAge: Gauge;
   failureRate: Gauge<'pipeline'>;
   parked: Gauge<'pipeline'>;
   sweepInterval: Gauge<'pipeline'>;
@@ -38,13 +42,32 @@ export interface Metrics {
   taskQueueBacklog: Gauge<'queue'>;
   taskQueuePollers: Gauge<'queue'>;
   scrapeFailed: Gauge;
+  /** A metric of a domain, registered when it is first asked for. */
+  ofDomain(shape: MetricShape): ShownMetric;
 }
 
 /** From the time of one index look-up to the longest time that a statement may take. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
+const SECOND_MS = 1_000;
+
+const STAGE_DURATION: MetricShape = {
+  name: 'unstuck_stage_duration_seconds',
+  help: 'Duration of attempts at a stage since the beginning, by outcome, or by how an attempt that is not done ended',
+  type: 'histogram',
+  labels: ['pipeline', 'stage', 'outcome'],
+};
+
+const STAGE_ERRORS: MetricShape = {
+  name: 'unstuck_stage_errors_total',
+  help: 'Attempts at a stage that failed or crashed since the beginning, by error class',
+  type: 'counter',
+  labels: ['pipeline', 'stage', 'class'],
+};
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
+  const ofDomains = new Map<string, ShownMetric>();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   return {
@@ -120,21 +143,16 @@ export function createMetrics(): Metrics {
       labelNames: ['pipeline', 'reason', 'result'],
       registers,
     }),
-    stageAttempts: new Gauge({
-      name: 'unstuck_stage_attempts_last_5m',
-      help: 'Attempts that ended in the last five minutes, by stage and result (done, error, crash, shutdown, superseded, given_back)',
-      labelNames: ['pipeline', 'stage', 'result'],
-      registers,
-    }),
-    stageDuration: new Gauge({
-      name: 'unstuck_stage_duration_seconds',
-      help: 'Median and 95th percentile of the duration of attempts that ended in the last five minutes',
-      labelNames: ['pipeline', 'stage', 'result', 'quantile'],
+    stageDuration: registerShown(registry, STAGE_DURATION, SECOND_MS),
+    stageErrors: registerShown(registry, STAGE_ERRORS),
+    figuresAge: new Gauge({
+      name: 'unstuck_figures_age_seconds',
+      help: 'How long ago the figures of stages and hours were whole; left out when nobody has counted yet',
       registers,
     }),
     failureRate: new Gauge({
       name: 'unstuck_job_failure_rate',
-      help: 'Share of failures among items that ended in this hour and the hour before; left out when no item ended',
+      help: 'Share of items that ended in this hour and the hour before because tries were spent or recovery gave them up; verdicts are no failures, cancelled items are not counted; left out when no item ended',
       labelNames: ['pipeline'],
       registers,
     }),
@@ -202,6 +220,11 @@ export function createMetrics(): Metrics {
       help: '1 when the database could not be read for this scrape; the figures from it are then left out',
       registers,
     }),
+    ofDomain(shape) {
+      const known = ofDomains.get(shape.name) ?? registerShown(registry, shape);
+      ofDomains.set(shape.name, known);
+      return known;
+    },
   };
 }
 

@@ -23,11 +23,6 @@ export function showRecovery(metrics: Metrics, figures: RecoveryFigures | null, 
   for (const labels of declared.stages) metrics.queueDepth.set({ ...labels }, 0);
   for (const { count, ...labels } of figures.queued) metrics.queueDepth.set(labels, count);
   for (const { count, ...labels } of figures.recoveries) metrics.recoveries.set(labels, count);
-  for (const { count, medianSeconds, p95Seconds, ...labels } of figures.attempts) {
-    metrics.stageAttempts.set(labels, count);
-    metrics.stageDuration.set({ ...labels, quantile: '0.5' }, medianSeconds);
-    metrics.stageDuration.set({ ...labels, quantile: '0.95' }, p95Seconds);
-  }
   for (const { pipeline, rate } of figures.failureRates) metrics.failureRate.set({ pipeline }, rate);
   for (const { pipeline, count } of figures.parked) metrics.parked.set({ pipeline }, count);
   for (const each of figures.sweeps) {
@@ -49,9 +44,9 @@ function showSweep(metrics: Metrics, sweep: RecoveryFigures['sweeps'][number], e
 }
 
 function resetRecovery(metrics: Metrics): void {
-  const { queueDepth, recoveries, stageAttempts, stageDuration, failureRate, parked } = metrics;
+  const { queueDepth, recoveries, failureRate, parked } = metrics;
   const { sweepInterval, sweepAge, sweepDuration, sweepExamined, stuck, leftOutRuns } = metrics;
-  for (const each of [queueDepth, recoveries, stageAttempts, stageDuration, failureRate, parked]) each.reset();
+  for (const each of [queueDepth, recoveries, failureRate, parked]) each.reset();
   for (const each of [sweepInterval, sweepAge, sweepDuration, sweepExamined, stuck, leftOutRuns]) each.reset();
 }
 

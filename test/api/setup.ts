@@ -58,6 +58,7 @@ export interface TestApiOptions {
   /** The routes and event streams of domains; those of every domain by default. */
   domainRoutes?: ApiDeps['domainRoutes'];
   follows?: ApiDeps['follows'];
+  metricParts?: ApiDeps['metricParts'];
   dispatcher?: ApiDeps['dispatcher'];
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
@@ -92,6 +93,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     ...(options.decisionSaves && { decisionSaves: options.decisionSaves }),
     ...(options.domainRoutes && { domainRoutes: options.domainRoutes }),
     ...(options.follows && { follows: options.follows }),
+    ...(options.metricParts && { metricParts: options.metricParts }),
     ...(options.dispatcher && { dispatcher: options.dispatcher }),
     ...(options.watcher && { watcher: options.watcher }),
     ...(options.sweeps && { sweeps: options.sweeps }),

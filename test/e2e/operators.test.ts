@@ -62,7 +62,7 @@ async function operatorOf(line: Line): Promise<(path: string, body: object) => P
       metrics: createMetrics(),
     },
     ...{ settings: { ...SETTINGS, limits }, decisionSaves: {} },
-    ...{ domainRoutes: [], follows: [], remarks: [], engineQueues: [] },
+    ...{ domainRoutes: [], follows: [], remarks: [], engineQueues: [], metricParts: [] },
   });
   apps.push(app);
   const headers = { authorization: `Bearer ${await tokenOf(ADMIN)}` };

@@ -61,6 +61,7 @@ export interface JobRow {
 const DAY_MS = 86_400_000;
 export const KEPT: Kept = {
   hourlyMetricsMs: 2 * DAY_MS,
+  dailyMetricsMs: 800 * DAY_MS,
   jobExecutionsMs: 30 * DAY_MS,
   notificationsMs: 30 * DAY_MS,
   receiptsMs: 90 * DAY_MS,

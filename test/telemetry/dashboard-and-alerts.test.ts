@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { DOMAINS } from '../../src/domains/domains.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { anchorsOf } from './anchors.js';
 import { type Exported, problemsIn } from './promql.js';
@@ -14,6 +15,7 @@ interface Alerts {
   groups: { rules: { alert: string; expr: string; annotations: { summary?: string; runbook?: string } }[] }[];
 }
 
+const DOMAIN_METRICS = DOMAINS.flatMap(({ metrics = [] }) => metrics);
 const exported = await exportedMetrics();
 const alerts = (parse(read('docs/prometheus-alerts.yml')) as Alerts).groups.flatMap(({ rules }) => rules);
 const { panels, templating } = JSON.parse(read('docs/grafana-dashboard.json')) as Dashboard;
@@ -73,7 +75,9 @@ describe('the dashboard', () => {
 
   it('leaves no metric of ours out', () => {
     const shown = targets.map(({ expr }) => expr).join('\n');
-    const own = [...exported.keys()].filter((name) => /^unstuck_/.test(name) && !/_(bucket|sum|count)$/.test(name));
+    const ofDomains = DOMAIN_METRICS.map(({ name }) => name);
+    const names = [...exported.keys()].filter((name) => !/_(bucket|sum|count)$/.test(name));
+    const own = names.filter((name) => /^unstuck_/.test(name) || ofDomains.includes(name));
     const left = own.filter((name) => !shown.includes(name)).sort();
     expect(left).toEqual(['unstuck_scrape_failed']);
   });
@@ -86,7 +90,9 @@ function isKept(expression: string, label: string): boolean {
 
 /** Each name that Prometheus would know, with its labels. */
 async function exportedMetrics(): Promise<Exported> {
-  const { registry } = createMetrics();
+  const metrics = createMetrics();
+  for (const part of DOMAIN_METRICS) metrics.ofDomain(part);
+  const { registry } = metrics;
   const all = registry.getMetricsAsArray() as unknown as { name: string; type: string; labelNames?: string[] }[];
   const types = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
   return new Map(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.js';
-import { type Bucket, readDays, readHours } from '../../db/reads/read-hourly-metrics.js';
+import { type Bucket, readDays, readHours } from '../../db/reads/pipeline-figures.js';
 import type { ApiDeps, App } from '../parts.js';
 import { problems } from '../http/problem.js';
 import { textUpTo } from '../http/text-up-to.js';
@@ -19,10 +19,10 @@ const Answer = z.object({
   hours: z
     .array(z.object({ hour: z.iso.datetime(), figures: HourFigures.nullable() }))
     .length(48)
-    .describe('Newest first, the present one included; null: nobody computed it'),
+    .describe('Newest first, the present one included; null: not counted yet, or before the first'),
   days: z
     .array(z.object({ day: z.iso.date(), figures: HourFigures }))
-    .describe('Hours older than they are kept for, added up by day in UTC; newest first'),
+    .describe('By day in UTC, newest first, the present one included'),
 });
 
 const HOUR_MS = 3_600_000;
@@ -40,14 +40,15 @@ export function addHourlyMetricsRoute(app: App, { pool, pipelines }: Deps): void
       config: { access: ['viewer', 'admin'] },
       schema: {
         tags: ['operation'],
-        summary: 'What a pipeline did, hour by hour for two days, and day by day before',
+        summary: 'What a pipeline did, hour by hour for two days, and day by day',
         querystring: z.strictObject({ pipeline: textUpTo(100) }),
         response: { 200: Answer, ...problems(404) },
       },
     },
     async ({ query: { pipeline } }) => {
-      if (!pipelines[pipeline]) throw new AppError('not_found', `there is no pipeline ${pipeline}`);
-      const [hours, days] = await Promise.all([readHours(pool, pipeline), readDays(pool, pipeline, DAYS)]);
+      const table = pipelines[pipeline];
+      if (!table) throw new AppError('not_found', `there is no pipeline ${pipeline}`);
+      const [hours, days] = await Promise.all([readHours(pool, table, HOURS), readDays(pool, table, DAYS)]);
       return {
         pipeline,
         hours: hoursBack(new Date()).map((hour) => ({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Pipeline } from '../../core/pipeline.js';
 import { degradationsOf } from '../../core/queue-health.js';
-import { countQueued, countShelf, listHolding, QUEUE_CAP, readTotals, SHELF_CAP } from '../../db/reads/queue.js';
-import { readHours } from '../../db/reads/read-hourly-metrics.js';
+import { countQueued, countShelf, listHolding, QUEUE_CAP, SHELF_CAP } from '../../db/reads/queue.js';
+import { readHours, readTotals } from '../../db/reads/pipeline-figures.js';
 import { listStuck } from '../../db/recovery/stuck.js';
 import { listPauses, type Pause } from '../../db/spine/pipeline-pause.js';
 import { lookAtQueue, type QueueLook } from '../items/ask-engine.js';
@@ -28,13 +28,13 @@ export const QueueStatusAnswer = z.object({
       totalFinished: z.int(),
       totalFailed: z.int(),
       totalTimedOut: z.int(),
-      asOf: Time.nullable().describe('When they were added up, as the hours are: once a minute; null: not yet'),
+      asOf: Time.nullable().describe('Up to when they, and the hours, are whole; null: nobody has counted yet'),
     })
-    .describe('Since the first day that is kept'),
+    .describe('Since the beginning'),
   recentHours: z
     .array(z.object({ hour: Time, figures: HourFigures.nullable() }))
     .length(HOURS)
-    .describe('Newest first, the present one included; null: nobody computed it'),
+    .describe('Newest first, the present one included; null: not counted yet, or before the first'),
   stuck: z.object({
     items: z.array(StuckItem).describe('Longest stopped first'),
     capped: z.boolean().describe('There may be more'),
@@ -58,7 +58,7 @@ export async function readQueueStatus(deps: Deps, pipeline: Pipeline): Promise<z
   const [pause, totals, hours, stuck, shelf, late, engine, waiting, breakers] = await Promise.all([
     findPause(deps, pipeline),
     readTotals(pool, pipeline),
-    readHours(pool, pipeline.name),
+    readHours(pool, pipeline, HOURS),
     listStuck(pool, pipeline, { limit: STUCK_SHOWN + 1 }),
     countShelf(pool, pipeline),
     deps.sweeps?.late() ?? [],

@@ -163,30 +163,6 @@ function endedBy(reason: 'POISON' | 'STUCK_EXHAUSTED'): string {
       AND end_reason = ANY (ARRAY['POISON'::text, 'STUCK_EXHAUSTED'::text]) LIMIT $2) e)`;
 }
 
-export interface Totals {
-  received: number;
-  finished: number;
-  failed: number;
-  timedOut: number;
-  /** When the latest hour was added up. Null: no hour was added up yet. */
-  asOf: Date | null;
-}
-
-/** Totals since the first day that is kept, from the hours and days that were added up before. */
-export async function readTotals(sql: Sql, pipeline: Pipeline): Promise<Totals> {
-  const { rows } = await sql.query<Totals>(
-    `SELECT COALESCE(sum(received), 0)::int AS received, COALESCE(sum(finished), 0)::int AS finished,
-       COALESCE(sum(failed), 0)::int AS failed, COALESCE(sum(timed_out), 0)::int AS "timedOut",
-       (SELECT max(computed_at) FROM metrics_hourly WHERE pipeline = $1) AS "asOf"
-     FROM (
-       SELECT received, finished, failed, timed_out FROM metrics_hourly WHERE pipeline = $1
-       UNION ALL SELECT received, finished, failed, timed_out FROM metrics_daily WHERE pipeline = $1
-     ) kept`,
-    [pipeline.name],
-  );
-  return rows[0] ?? { received: 0, finished: 0, failed: 0, timedOut: 0, asOf: null };
-}
-
 function automaticStates(pipeline: Pipeline): string[] {
   return Object.entries(pipeline.states).flatMap(([state, row]) => (isDoes(row) ? [state] : []));
 }

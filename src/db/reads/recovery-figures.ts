@@ -6,25 +6,36 @@ import type { Sql } from '../../ports/sql.js';
 
 type Pipelines = Readonly<Record<string, Pipeline>>;
 
+/** The count of waiting items reads every live item, and all scrapes within this time share it. */
+const QUEUED_KEPT_MS = 60_000;
+
 /** Reads one figure after the other, because a scrape is in no hurry and must leave connections to requests. Each statement
  *  reads live rows, or the last minutes by an index, so its cost does not grow with the ended items. */
-export async function readRecoveryFigures(
+export function createRecoveryReader(
   sql: Sql,
   pipelines: Pipelines,
   schedules: readonly ScheduleRow[],
-): Promise<RecoveryFigures> {
+): () => Promise<RecoveryFigures> {
   const names = Object.keys(pipelines);
   const sweeps = schedules.flatMap(({ id, sweeps: pipeline }) => (pipeline === null ? [] : [{ id, pipeline }]));
   const scheduleIds = schedules.map(({ id }) => id);
-  return {
-    queued: await rowsOf(sql, QUEUED, [JSON.stringify(stagesToWaitFor(pipelines))]),
+  const stages = JSON.stringify(stagesToWaitFor(pipelines));
+  let queued: { figures: RecoveryFigures['queued']; at: number } | null = null;
+
+  async function readQueued(): Promise<RecoveryFigures['queued']> {
+    if (queued === null || performance.now() - queued.at >= QUEUED_KEPT_MS) {
+      queued = { figures: await rowsOf(sql, QUEUED, [stages]), at: performance.now() };
+    }
+    return queued.figures;
+  }
+  return async () => ({
+    queued: await readQueued(),
     recoveries: await rowsOf(sql, RECOVERIES, []),
-    attempts: await rowsOf(sql, ATTEMPTS, [names]),
-    failureRates: await rowsOf(sql, FAILURE_RATES, []),
+    failureRates: await rowsOf(sql, FAILURE_RATES, [names]),
     parked: await rowsOf(sql, PARKED, [names]),
     sweeps: await rowsOf(sql, SWEEPS, [JSON.stringify(sweeps)]),
     leftOut: await rowsOf(sql, LEFT_OUT, [scheduleIds]),
-  };
+  });
 }
 
 async function rowsOf<Row extends object>(sql: Sql, text: string, values: readonly unknown[]): Promise<Row[]> {
@@ -72,18 +83,12 @@ const RECOVERIES = `
   SELECT pipeline, reason, result, count(*)::int AS count FROM receipts
   WHERE seen_at > now() - interval '1 hour' GROUP BY pipeline, reason, result`;
 
-const ATTEMPTS = `
-  SELECT pipeline, stage, result, count(*)::int AS count,
-    percentile_cont(0.5) WITHIN GROUP (ORDER BY took.seconds) AS "medianSeconds",
-    percentile_cont(0.95) WITHIN GROUP (ORDER BY took.seconds) AS "p95Seconds"
-  FROM attempts CROSS JOIN LATERAL (SELECT extract(epoch FROM ended_at - started_at)::float8 AS seconds) took
-  WHERE ended_at > now() - interval '5 minutes' AND pipeline = ANY ($1::text[])
-  GROUP BY pipeline, stage, result`;
-
+/** A verdict is no failure, and a cancelled item neither succeeded nor failed. */
 const FAILURE_RATES = `
-  SELECT pipeline, sum(failed)::float8 / sum(finished + failed) AS rate FROM metrics_hourly
-  WHERE hour >= date_trunc('hour', now()) - interval '1 hour'
-  GROUP BY pipeline HAVING sum(finished + failed) > 0`;
+  SELECT pipeline, COALESCE(sum(count) FILTER (WHERE class = 'given_up'), 0)::float8 / sum(count)::float8 AS rate FROM figures
+  WHERE span = 'hour' AND at >= date_trunc('hour', now(), 'UTC') - interval '1 hour'
+    AND kind = 'end' AND class <> 'cancelled' AND pipeline = ANY ($1::text[])
+  GROUP BY pipeline`;
 
 const PARKED = `
   SELECT known.name AS pipeline, count(i.id)::int AS count FROM unnest($1::text[]) AS known (name)

@@ -1,11 +1,11 @@
 import type { RetentionPart } from '../../ports/job.js';
 import type { Sql } from '../../ports/sql.js';
-import { foldHourlyMetrics } from './fold-metrics.js';
 import { goneTimeOf } from './gone-worker.js';
 
 /** How long the engine's own rows are kept. */
 export interface Kept {
   hourlyMetricsMs: number;
+  dailyMetricsMs: number;
   jobExecutionsMs: number;
   notificationsMs: number;
   receiptsMs: number;
@@ -28,11 +28,17 @@ const SETTLED = `created_at < ${AGO} AND routed_at IS NOT NULL AND NOT EXISTS (
 const GONE = `${goneTimeOf('old')} < ${AGO}
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.worker = old.id AND t.status = 'running')`;
 
+/** The span that figures stand for is over for as long as they are kept. Their day and the total have counted them too. */
+function olderThan(span: 'hour' | 'day'): string {
+  return `span = '${span}' AND at < ${AGO} - interval '1 ${span}'`;
+}
+
 export const WORKER_DEATHS = 'worker_deaths';
 
 /** The engine's rows that grow old, in the order in which they are removed. */
 export const ENGINE_KEEPS: readonly RetentionPart<Kept>[] = [
-  { name: 'hourlyMetrics', keptMs: (kept) => kept.hourlyMetricsMs, removeOld: foldHourlyMetrics },
+  { name: 'hourlyMetrics', keptMs: (kept) => kept.hourlyMetricsMs, table: 'figures', isOld: olderThan('hour') },
+  { name: 'dailyMetrics', keptMs: (kept) => kept.dailyMetricsMs, table: 'figures', isOld: olderThan('day') },
   { name: 'jobExecutions', keptMs: (kept) => kept.jobExecutionsMs, table: 'job_executions', isOld: ENDED },
   // Nobody has started the job under this key for as long as executions are kept.
   { name: 'jobCursors', keptMs: (kept) => kept.jobExecutionsMs, table: 'job_cursors', isOld: `stored_at < ${AGO}` },

@@ -109,8 +109,9 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
       RETURNING ${GUARD}
     )`,
     `ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
       SELECT item_id, ${p.add(pipeline.name)}, visit, stage, unit, attempt, fence, worker, started_at, ${p.add(plan.result)},
+        ${p.orNull(plan.result === 'done' ? plan.outcome : null)}::text,
         ${p.orNull(plan.error?.class)}::text, ${p.orNull(plan.error?.message)}::text FROM guard
     )`,
   ];

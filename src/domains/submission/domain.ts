@@ -16,6 +16,7 @@ import { createVerdictLetter } from './api/verdict-letter.js';
 import { missingModelRemark } from './core/judgement/approver.js';
 import { submissionKeeps } from './db/keeps.js';
 import { publishSkill } from './db/skills.js';
+import { submissionMetrics } from './db/submission-metrics.js';
 import { type SubmissionSettings, submissionSettings } from './settings.js';
 import { submissionChecks } from './start/doctor-checks.js';
 import { submissionJobs } from './start/jobs.js';
@@ -45,6 +46,7 @@ export const submissionDomain: Domain<SubmissionSettings> = {
   ],
   jobs: submissionJobs,
   keeps: submissionKeeps,
+  metrics: submissionMetrics,
   checks: submissionChecks,
   remarks: (settings) => [missingModelRemark(settings)].filter((remark) => remark !== null),
   async stages({ reads }, settings) {

@@ -6,6 +6,7 @@ import type { Pipeline } from '../../core/pipeline.js';
 import type { WriteLetter } from '../../ports/notifier.js';
 import type { AnyDecisionSaves } from '../../ports/decision.js';
 import type { JobPart, RetentionPart } from '../../ports/job.js';
+import type { MetricPart } from '../../ports/metric.js';
 import type { Sql } from '../../ports/sql.js';
 import type { AnyStage } from '../../ports/stage.js';
 import type { Check } from '../doctor/check.js';
@@ -49,6 +50,8 @@ export interface Domain<Settings = unknown> {
   letters?(parts: LetterParts): Readonly<Record<string, WriteLetter>>;
   /** What operators should know of these settings; it changes no status. → api/operators/health */
   remarks?(settings: Settings): readonly string[];
+  /** → /metrics, by api/operators/metrics */
+  metrics?: readonly MetricPart[];
   /** → doctor */
   checks?: readonly Check[];
   /** Programs for a person at a terminal; importing a program runs it. → start/do */

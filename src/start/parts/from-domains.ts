@@ -40,7 +40,10 @@ export async function createStages(
   return Object.assign({}, ...built) as StagesByPipeline;
 }
 
-type DomainApi = Pick<ApiDeps, 'decisionSaves' | 'domainRoutes' | 'follows' | 'remarks' | 'engineQueues'>;
+type DomainApi = Pick<
+  ApiDeps,
+  'decisionSaves' | 'domainRoutes' | 'follows' | 'remarks' | 'engineQueues' | 'metricParts'
+>;
 
 /** The parts that the domains add to the API. */
 export function buildDomainApi(config: Config): DomainApi {
@@ -49,6 +52,7 @@ export function buildDomainApi(config: Config): DomainApi {
     domainRoutes: DOMAINS.map((domain) => (app, parts) => domain.routes?.(app, parts, settingsOf(config, domain))),
     follows: DOMAINS.flatMap(({ follows = [] }) => follows),
     remarks: DOMAINS.flatMap((domain) => domain.remarks?.(settingsOf(config, domain)) ?? []),
+    metricParts: DOMAINS.flatMap(({ metrics = [] }) => metrics),
     engineQueues: [
       MAINTENANCE_QUEUE,
       ...new Set([JOBS_QUEUE, ...DOMAINS.flatMap(({ jobs = [] }) => jobs.map(jobQueueOf))]),

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { startCourier } from '../../loops/courier.js';
 import { type Dispatcher, startDispatcher } from '../../loops/dispatcher.js';
 import { startEventHub } from '../../loops/event-hub.js';
+import { startFigureCounter } from '../../loops/figure-counter.js';
 import { type Loop, startLoop } from '../../loops/loop.js';
 import { type SweepWatch, startSweepWatch } from '../../loops/sweep-watch.js';
 import { countStarts } from '../../api/items/tell-engine.js';
@@ -12,7 +13,7 @@ import { startWatcher, type Watcher } from '../../loops/watcher.js';
 import type { Config } from '../../config.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { closeQuiet } from '../../db/recovery/close-breaker.js';
-import { rollUpHours } from '../../db/reads/hourly-metrics.js';
+import { FIGURE_SOURCES } from '../../db/recovery/count-figures.js';
 import type { Engine } from '../../ports/engine.js';
 import type { EventHub } from '../../ports/event-hub.js';
 import type { Schedules } from '../../ports/schedules.js';
@@ -25,10 +26,6 @@ import { endRetiredRuns } from './retired.js';
 
 /** A breaker that holds no item back is shown as degraded for at most this much longer than necessary. */
 const CLOSE_QUIET_EVERY_MS = 5_000;
-
-/** The present hour is shown a minute late at most. This process rolls hours up, and not a sweep, because operators
- *  want to see the figures of an hour in which Temporal was away. */
-const ROLL_UP_EVERY_MS = 60_000;
 
 export interface LoopParts {
   config: Config;
@@ -62,7 +59,8 @@ export function startLoops(parts: LoopParts): Loops {
   const courier = startCourier({ pool, channels, letters, policy: config.notify, publicUrl, logger, metrics });
   const sweeps = startSweepWatch({ pool, schedules, logger });
   const hub = startEventHub({ pool, logger });
-  const small = [closeQuietBreakers(parts), rollUp(parts)];
+  const counting = { pool, pipelines, kept: config.kept, logger };
+  const small = [closeQuietBreakers(parts), ...FIGURE_SOURCES.map((source) => startFigureCounter(source, counting))];
   const over = new AbortController();
   const identity = `api@${hostname()}:${process.pid}`;
   const working = { config, pool, engine, pipelines, identity, logger };
@@ -87,17 +85,6 @@ function closeQuietBreakers({ pool, pipelines, logger }: LoopParts): Loop {
       for (const closed of await closeQuiet(pool, pipelines)) {
         logger.info(closed, 'breaker closed: nothing waits for it');
       }
-    },
-  });
-}
-
-function rollUp({ config, pool, pipelines, logger }: LoopParts): Loop {
-  return startLoop({
-    everyMs: ROLL_UP_EVERY_MS,
-    name: 'roll-up of hourly metrics',
-    logger,
-    async turn() {
-      await rollUpHours(pool, pipelines, config.kept.hourlyMetricsMs);
     },
   });
 }

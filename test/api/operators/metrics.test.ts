@@ -6,6 +6,7 @@ import { createPool } from '../../../src/db/postgres/client.js';
 import { createPrisma } from '../../../src/db/postgres/prisma.js';
 import { PIPELINES } from '../../../src/domains/tables.js';
 import { createMetrics } from '../../../src/telemetry/metrics.js';
+import { countAll } from '../../support/figures.js';
 import { createFakeEngine } from '../fake-engine.js';
 import { createFakeSchedules } from '../fake-schedules.js';
 import { ADMIN, ALICE, openApi, submit, type TestApi, VIEWER } from '../setup.js';
@@ -143,34 +144,46 @@ describe('metrics', () => {
     });
   });
 
-  it('show what attempts of the last five minutes took, of known pipelines', async () => {
-    await api.database.pool.query(
-      `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, ended_at, result)
-       SELECT gen_random_uuid(), pipeline, 1, 'third', 1, 1, ended - took, ended, 'done' FROM (VALUES
-         ('canary', now(), interval '1 s'), ('canary', now(), interval '2 s'), ('canary', now(), interval '30 s'),
-         ('canary', now() - interval '6 minutes', interval '90 s'), ('', now(), interval '90 s')) AS a (pipeline, ended, took)`,
-    );
-    const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
-    const third = [...series].filter(([name]) => name.startsWith('unstuck_stage') && name.includes('stage="third"'));
-    expect(new Map(third.map(([name, value]) => [name, Number(value.toFixed(3))]))).toEqual(
-      new Map([
-        ['unstuck_stage_attempts_last_5m{pipeline="canary",stage="third",result="done"}', 3],
-        ['unstuck_stage_duration_seconds{pipeline="canary",stage="third",result="done",quantile="0.5"}', 2],
-        ['unstuck_stage_duration_seconds{pipeline="canary",stage="third",result="done",quantile="0.95"}', 27.2],
-      ]),
-    );
-    expect([...series.keys()].filter((name) => name.includes('pipeline=""'))).toEqual([]);
-  });
-
-  it('show the share of failures, and nothing where nothing ended', async () => {
-    const name = 'unstuck_job_failure_rate{pipeline="canary"}';
+  it('show what attempts at a stage took as histograms by outcome, of known pipelines', async () => {
     const { pool } = api.database;
     await pool.query(
-      `INSERT INTO metrics_hourly (pipeline, hour, finished, failed)
-       VALUES ('canary', date_trunc('hour', now()), 0, 0), ('canary', date_trunc('hour', now()) - interval '2 hours', 0, 9)`,
+      `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, result, outcome, error_class)
+       SELECT gen_random_uuid(), pipeline, 1, 'third', 1, 1, now() - took, result, outcome, class FROM (VALUES
+         ('canary', interval '0.4 s', 'done', 'done', NULL), ('canary', interval '2 s', 'done', 'done', NULL),
+         ('canary', interval '30 s', 'error', NULL, 'DB_ERROR'), ('unknown', interval '90 s', 'done', 'done', NULL)
+       ) AS a (pipeline, took, result, outcome, class)`,
     );
+    await countAll(pool);
+    const series = seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body);
+    const third = (name: string, labels: string) =>
+      series.get(`unstuck_stage_${name}{pipeline="canary",stage="third",${labels}}`);
+    expect(third('duration_seconds_bucket', 'outcome="done",le="0.25"')).toBe(0);
+    expect(third('duration_seconds_bucket', 'outcome="done",le="0.5"')).toBe(1);
+    expect(third('duration_seconds_bucket', 'outcome="done",le="2.5"')).toBe(2);
+    expect(third('duration_seconds_bucket', 'outcome="done",le="+Inf"')).toBe(2);
+    expect(third('duration_seconds_count', 'outcome="done"')).toBe(2);
+    expect(third('duration_seconds_sum', 'outcome="done"')).toBeCloseTo(2.4, 1);
+    expect(third('duration_seconds_count', 'outcome="error"')).toBe(1);
+    expect(third('errors_total', 'class="DB_ERROR"')).toBe(1);
+    expect([...series.keys()].filter((name) => name.includes('pipeline="unknown"'))).toEqual([]);
+    expect(series.get('unstuck_figures_age_seconds')).toBeLessThan(60);
+  });
+
+  it('show the share of items that were given up, without verdicts and cancelled ones, and nothing where nothing ended', async () => {
+    const name = 'unstuck_job_failure_rate{pipeline="canary"}';
+    const { pool } = api.database;
+    await countAll(pool);
+    await pool.query('TRUNCATE figures');
+    const ended = `INSERT INTO figures (span, at, pipeline, kind, stage, outcome, class, count, sum_ms, buckets)
+      VALUES ('hour', date_trunc('hour', now(), 'UTC') - $1 * interval '1 hour', 'canary', 'end', '', $2, $3, $4, 0, '{}')`;
+    await pool.query(ended, [2, 'FAILED', 'given_up', 9]);
+    await pool.query(ended, [0, 'FAILED', 'cancelled', 50]);
     expect(seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body).has(name)).toBe(false);
-    await pool.query(`UPDATE metrics_hourly SET finished = 3, failed = 1 WHERE failed = 0`);
+    await pool.query(ended, [0, 'DONE', '', 1]);
+    await pool.query(ended, [0, 'FAILED', '', 1]);
+    await pool.query(ended, [1, 'FAILED', 'decided', 1]);
+    expect(seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body).get(name)).toBe(0);
+    await pool.query(ended, [0, 'FAILED', 'given_up', 1]);
     expect(seriesOf((await api.call({ url: '/metrics', as: VIEWER })).body).get(name)).toBe(0.25);
   });
 
@@ -273,9 +286,36 @@ describe('metrics', () => {
     const series = seriesOf(response.body);
     expect(series.get('unstuck_scrape_failed')).toBe(1);
     const read =
-      /^unstuck_(items|worker|queue_depth|recoveries|stage|job_failure_rate|parked|task_queue|sweep_age|stuck)/;
+      /^unstuck_(items|worker|queue_depth|recoveries|stage|figures|job_failure_rate|parked|task_queue|sweep_age|stuck)/;
     expect([...series.keys()].filter((key) => read.test(key))).toEqual([]);
     await cutOff.close();
+  });
+
+  it('of a domain are read from its manifest; one that can’t be read is left out and does not keep the others', async () => {
+    const own = await openApi({
+      metricParts: [
+        {
+          ...{ name: 'broken_total', help: 'h', type: 'counter', labels: [] },
+          read: () => Promise.reject(new Error('no')),
+        },
+        {
+          ...{ name: 'canaries_received_total', help: 'Canaries', type: 'counter', labels: ['how'] },
+          read: ({ totals }) =>
+            totals
+              .filter((each) => each.class === 'created')
+              .map(({ count }) => ({ labels: { how: 'well' }, measured: count })),
+        },
+      ],
+    });
+    await submit(own, ALICE);
+    await countAll(own.database.pool);
+    const { body } = await own.call({ url: '/metrics', as: VIEWER });
+    const series = seriesOf(body);
+    expect(series.get('canaries_received_total{how="well"}')).toBe(1);
+    expect(body).toContain('# TYPE canaries_received_total counter');
+    expect(series.has('broken_total')).toBe(false);
+    expect(series.get('unstuck_scrape_failed')).toBe(1);
+    await own.close();
   });
 
   it('on a port of their own need no token', async () => {
@@ -290,6 +330,7 @@ describe('metrics', () => {
       metrics,
       pipelines: PIPELINES,
       engineQueues: ['maintenance'],
+      metricParts: [],
       logger,
     });
     const response = await app.inject({ url: '/metrics' });

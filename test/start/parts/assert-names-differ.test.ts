@@ -4,6 +4,7 @@ import { assertNamesDiffer } from '../../../src/start/parts/assert-names-differ.
 
 const job = (name: string) => ({ name, create: () => Promise.reject(new Error('not called')) });
 const keep = (name: string) => ({ name, table: name, isOld: 'true', keptMs: () => 0 });
+const metric = (name: string) => ({ name, help: '', type: 'gauge' as const, labels: [], read: () => [] });
 const follow = (kind: string) => ({ kind, pipeline: 'canary', summary: '' });
 
 describe('the parts of two domains', () => {
@@ -25,6 +26,7 @@ describe('the parts of two domains', () => {
     ['jobs', 'retention', [{ tables: [], jobs: [job('retention')] }]],
     ['jobs', 'sweep-canary', [{ tables: [canary], jobs: [job('sweep-canary')] }]],
     ['keeps', 'receipts', [{ tables: [], keeps: [keep('receipts')] }]],
+    ['metrics', 'a_total', [{ tables: [], metrics: [metric('a_total'), metric('a_total')] }]],
     ['follows', 'things', [{ tables: [], follows: [follow('things'), follow('things')] }]],
   ])('are refused where two %s are called %s', (part, name, domains) => {
     expect(() => assertNamesDiffer(domains)).toThrow(`two ${part} are called '${name}'`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { businessDaysBetween } from '../core/business-days.js';
-import { reviewDueAt, SLA_TARGETS, type SlaFigure, type SlaName } from '../core/sla.js';
+import { isSlaMet, reviewDueAt, SLA_TARGETS, type SlaFigure, type SlaName } from '../core/sla.js';
 import { findAggregate } from '../db/aggregates.js';
 import { listWaitingReviews, type WaitingReview } from '../db/overdue-reviews.js';
 import type { SubmissionSla } from '../db/submission-sla.js';
@@ -20,15 +20,20 @@ const Target = z.object({
   name: z.enum(Object.keys(SLA_TARGETS) as [SlaName, ...SlaName[]]),
   measures: z.string(),
   unit: z.enum(['ms', 'business_days']),
-  typical: z.object({ target: z.number(), measured: z.number().nullable().describe('The median') }),
+  typical: z.object({
+    target: z.number(),
+    measured: z.number().nullable().describe('The median, estimated within a bucket'),
+  }),
   p95: z.object({ target: z.number(), measured: z.number().nullable() }),
   sampleSize: z.int().nullable().describe('Null: nothing was computed yet'),
-  withinTypical: z.number().nullable().describe('The share of the sample that stayed below the typical target'),
+  withinTypical: z.number().nullable().describe('The share of the sample that stayed within the typical target'),
   isMet: z.boolean().nullable().describe('Both targets; null: nothing was measured'),
 });
 
 const Answer = Computed.extend({
-  targets: z.array(Target).describe('Of the latest submissions that ended in the last 30 days'),
+  targets: z
+    .array(Target)
+    .describe('Of this day and the 29 before it, in UTC; reviews are those of the latest submissions that ended'),
   overdueReviews: z.object({
     count: z.int(),
     capped: z.boolean().describe(`More than ${EXAMINED} wait; only the oldest were looked at`),
@@ -91,7 +96,7 @@ function targetOf(name: SlaName, figure: SlaFigure | undefined): z.output<typeof
     typical: { target: typical, measured: median },
     p95: { target: p95, measured: most },
     withinTypical: sampleSize ? withinTypical / sampleSize : null,
-    isMet: median === null || most === null ? null : median < typical && most < p95,
+    isMet: figure ? isSlaMet(figure) : null,
   };
 }
 

@@ -13,10 +13,10 @@ const Stats = z.object({
   byState: z.record(z.string(), z.int()),
   skills: z.int().describe('In the registry'),
   versions: z.int(),
-  lastDay: z.object({ received: z.int(), ended: z.int() }).describe('In the 24 hours before they were computed'),
+  lastDay: z.object({ received: z.int(), ended: z.int() }).describe('In the present hour and the 24 before it'),
   rates: z
     .object({ autoApproveRate: Rate, needsReviewRate: Rate, rejectionRate: Rate, jobFailureRate: Rate })
-    .describe('Of the last seven days'),
+    .describe('Of this day and the six before it, in UTC'),
 });
 
 const Answer = Computed.extend({ stats: Stats.nullable() });

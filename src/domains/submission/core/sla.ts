@@ -1,3 +1,4 @@
+import { countWithin, type Durations, quantileOf } from '../../../core/figures.js';
 import { addBusinessDays, businessDaysBetween } from './business-days.js';
 
 /** The times that submissions are promised. `typical` is compared with the median, `p95` with the 95th percentile. */
@@ -6,15 +7,20 @@ export const SLA_TARGETS = {
     typical: 500,
     p95: 1_000,
     unit: 'ms',
-    measures: 'the last attempt at scanTier1, from claim to commit; fetching is not part of it',
+    measures: 'attempts at scanTier1 that gave an outcome, from claim to commit; fetching is not part of it',
   },
-  tier2: { typical: 15_000, p95: 30_000, unit: 'ms', measures: 'the last attempt at judgeTier2, from claim to commit' },
+  tier2: {
+    typical: 15_000,
+    p95: 30_000,
+    unit: 'ms',
+    measures: 'attempts at judgeTier2 that gave an outcome, from claim to commit',
+  },
   approveToPublish: { typical: 5_000, p95: 10_000, unit: 'ms', measures: 'from AUTO_APPROVED to PUBLISHED' },
   endToEnd: {
     typical: 30_000,
     p95: 60_000,
     unit: 'ms',
-    measures: 'from RECEIVED to the end, of those that no person reviewed',
+    measures: 'from RECEIVED to the end, of those that no person reviewed or cancelled',
   },
   review: {
     typical: 5,
@@ -39,16 +45,37 @@ export interface SlaFigure {
   /** Null: nothing was measured. */
   p50: number | null;
   p95: number | null;
-  /** How many values of the sample are below the typical target. */
+  /** How many values of the sample stayed within the typical target, and within the target of the 95th percentile. */
   withinTypical: number;
+  withinP95: number;
 }
 
-export type SlaSamples = Readonly<Record<SlaName, readonly number[]>>;
+/** Quantiles are estimated within their bucket. The shares within the targets are exact, because the targets are bounds of
+ *  buckets. */
+export function slaOfDurations(durations: Durations, { typical, p95 }: SlaTarget): SlaFigure {
+  return {
+    sampleSize: durations.count,
+    p50: quantileOf(durations, 0.5),
+    p95: quantileOf(durations, 0.95),
+    withinTypical: countWithin(durations, typical),
+    withinP95: countWithin(durations, p95),
+  };
+}
 
-export function slaFigures(samples: SlaSamples): Record<SlaName, SlaFigure> {
-  const names = Object.keys(SLA_TARGETS) as SlaName[];
-  const figures = names.map((name) => [name, figureOf(samples[name], SLA_TARGETS[name].typical)] as const);
-  return Object.fromEntries(figures) as Record<SlaName, SlaFigure>;
+export function slaOfValues(values: readonly number[], { typical, p95 }: SlaTarget): SlaFigure {
+  const sorted = [...values].sort((a, b) => a - b);
+  return {
+    sampleSize: sorted.length,
+    p50: percentileOf(sorted, 0.5),
+    p95: percentileOf(sorted, 0.95),
+    withinTypical: sorted.filter((value) => value <= typical).length,
+    withinP95: sorted.filter((value) => value <= p95).length,
+  };
+}
+
+/** Null: nothing was measured. */
+export function isSlaMet({ sampleSize, withinTypical, withinP95 }: SlaFigure): boolean | null {
+  return sampleSize === 0 ? null : withinTypical >= 0.5 * sampleSize && withinP95 >= 0.95 * sampleSize;
 }
 
 export function reviewDays({ from, to }: { from: Date; to: Date }): number {
@@ -62,16 +89,6 @@ export function reviewDueAt(since: Date): Date {
 
 export function isReviewOverdue({ since, now }: { since: Date; now: Date }): boolean {
   return reviewDueAt(since) < now;
-}
-
-function figureOf(values: readonly number[], typical: number): SlaFigure {
-  const sorted = [...values].sort((a, b) => a - b);
-  return {
-    sampleSize: sorted.length,
-    p50: percentileOf(sorted, 0.5),
-    p95: percentileOf(sorted, 0.95),
-    withinTypical: sorted.filter((value) => value < typical).length,
-  };
 }
 
 /** The smallest value that is not exceeded by this share of all values. */

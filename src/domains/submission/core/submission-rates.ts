@@ -3,7 +3,7 @@ export interface SubmissionMoves {
   byState: Readonly<Record<string, number>>;
   /** Rejected by a person, at NEEDS_REVIEW or TIER3_REVIEW. */
   rejectedByPerson: number;
-  /** Given up by recovery (STUCK_EXHAUSTED or POISON), which is not a verdict. */
+  /** Ended because tries were spent or recovery gave up (STUCK_EXHAUSTED or POISON), which is not a verdict. */
   givenUp: number;
 }
 

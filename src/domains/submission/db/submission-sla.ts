@@ -1,52 +1,52 @@
-import { reviewDays, type SlaFigure, slaFigures, type SlaName } from '../core/sla.js';
+import { addDurations, doneAttempts, type Durations, type Figure } from '../../../core/figures.js';
+import { sumLatestFigures } from '../../../db/reads/figure-list.js';
 import type { Sql } from '../../../ports/sql.js';
+import { reviewDays, SLA_TARGETS, type SlaFigure, type SlaName, slaOfDurations, slaOfValues } from '../core/sla.js';
 
 export type SubmissionSla = Record<SlaName, SlaFigure>;
+
+/** Older submissions say little about the service of today. */
+const DAYS = 30;
 
 /** The latest submissions that have ended. A twentieth of so many is still a hundred. */
 const SAMPLE = 2_000;
 
-/** Older submissions say little about the service of today. */
-const SAMPLE_AGE = `interval '30 days'`;
+const PIPELINE = 'submission';
 
-interface Sampled {
-  tier1: number | null;
-  tier2: number | null;
-  approveToPublish: number | null;
-  endToEnd: number | null;
-  reviewFrom: Date | null;
-  endedAt: Date;
+export async function computeSubmissionSla(sql: Sql): Promise<SubmissionSla> {
+  const figures = await sumLatestFigures(sql, PIPELINE, { span: 'day', count: DAYS });
+  const published = figures.filter(
+    ({ kind, stage, outcome }) => kind === 'move' && stage === 'AUTO_APPROVED' && outcome === 'PUBLISHED',
+  );
+  const unaided = figures.filter(({ kind, class: how }) => kind === 'end' && how !== 'decided' && how !== 'cancelled');
+  const measured = (name: SlaName, of: readonly Durations[]): SlaFigure =>
+    slaOfDurations(addDurations(of), SLA_TARGETS[name]);
+  return {
+    tier1: measured('tier1', attemptsAt(figures, 'scanTier1')),
+    tier2: measured('tier2', attemptsAt(figures, 'judgeTier2')),
+    approveToPublish: measured('approveToPublish', published),
+    endToEnd: measured('endToEnd', unaided),
+    review: slaOfValues(await readReviewDays(sql), SLA_TARGETS.review),
+  };
 }
 
-/** Reads a bounded number of finished submissions, each by its keys. */
-export async function computeSubmissionSla(sql: Sql): Promise<SubmissionSla> {
-  const { rows } = await sql.query<Sampled>(
-    `SELECT i.ended_at AS "endedAt", t.tier1, t.tier2, a."reviewFrom",
-       extract(epoch FROM a."publishedAt" - a."approvedAt")::float8 * 1000 AS "approveToPublish",
-       CASE WHEN a."reviewFrom" IS NULL THEN extract(epoch FROM i.ended_at - i.created_at)::float8 * 1000 END AS "endToEnd"
-     FROM (
-       SELECT id, visit, created_at, ended_at FROM items
-       WHERE pipeline = 'submission' AND ended_at IS NOT NULL ORDER BY id DESC LIMIT ${SAMPLE}
+function attemptsAt(figures: readonly Figure[], stage: string): Figure[] {
+  return doneAttempts(figures, PIPELINE, stage);
+}
+
+/** Business days are no span of time that figures could count, so a bounded number of finished submissions is read. */
+async function readReviewDays(sql: Sql): Promise<number[]> {
+  const { rows } = await sql.query<{ from: Date; to: Date }>(
+    `SELECT a.from, i.ended_at AS to FROM (
+       SELECT id, ended_at FROM items
+       WHERE pipeline = $1 AND ended_at IS NOT NULL ORDER BY id DESC LIMIT ${SAMPLE}
      ) i
      CROSS JOIN LATERAL (
-       SELECT max(extract(epoch FROM ended_at - started_at)::float8 * 1000) FILTER (WHERE stage = 'scanTier1') AS tier1,
-         max(extract(epoch FROM ended_at - started_at)::float8 * 1000) FILTER (WHERE stage = 'judgeTier2') AS tier2
-       FROM tasks WHERE item_id = i.id AND visit = i.visit AND status = 'done'
-     ) t
-     CROSS JOIN LATERAL (
-       SELECT min(at) FILTER (WHERE to_state = 'NEEDS_REVIEW') AS "reviewFrom",
-         min(at) FILTER (WHERE to_state = 'AUTO_APPROVED') AS "approvedAt",
-         max(at) FILTER (WHERE to_state = 'PUBLISHED') AS "publishedAt"
-       FROM audit WHERE item_id = i.id AND from_state IS DISTINCT FROM to_state
+       SELECT min(at) AS from FROM audit
+       WHERE item_id = i.id AND to_state = 'NEEDS_REVIEW' AND from_state IS DISTINCT FROM to_state
      ) a
-     WHERE i.ended_at > now() - ${SAMPLE_AGE}`,
+     WHERE a.from IS NOT NULL AND i.ended_at > now() - ${DAYS} * interval '1 day'`,
+    [PIPELINE],
   );
-  const known = (pick: (row: Sampled) => number | null): number[] => rows.map(pick).filter((value) => value !== null);
-  return slaFigures({
-    tier1: known(({ tier1 }) => tier1),
-    tier2: known(({ tier2 }) => tier2),
-    approveToPublish: known(({ approveToPublish }) => approveToPublish),
-    endToEnd: known(({ endToEnd }) => endToEnd),
-    review: known(({ reviewFrom, endedAt }) => reviewFrom && reviewDays({ from: reviewFrom, to: endedAt })),
-  });
+  return rows.map(reviewDays);
 }

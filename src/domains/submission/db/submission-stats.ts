@@ -1,4 +1,6 @@
 import { type SubmissionMoves, type SubmissionRates, submissionRates } from '../core/submission-rates.js';
+import type { Figure } from '../../../core/figures.js';
+import { sumLatestFigures } from '../../../db/reads/figure-list.js';
 import type { Sql } from '../../../ports/sql.js';
 
 export interface SubmissionStats {
@@ -8,8 +10,9 @@ export interface SubmissionStats {
   /** Published skills, and versions of them. */
   skills: number;
   versions: number;
+  /** Of the present hour and the 24 before it. */
   lastDay: { received: number; ended: number };
-  /** Of the last week. */
+  /** Of this day and the six before it, in UTC. */
   rates: SubmissionRates;
 }
 
@@ -52,33 +55,27 @@ async function countRegistry(sql: Sql): Promise<{ skills: number; versions: numb
   return rows[0] ?? { skills: 0, versions: 0 };
 }
 
-/** From the moves themselves: the hours that are rolled up lag behind the states that are counted here. */
-async function countLastDay(sql: Sql): Promise<{ received: number; ended: number }> {
-  const { rows } = await sql.query<{ received: number; ended: number }>(
-    `SELECT (count(*) FILTER (WHERE from_state IS NULL))::int AS received,
-       (count(DISTINCT item_id) FILTER (WHERE to_state IN ('PUBLISHED', 'REJECTED', 'TIER1_FAILED')))::int AS ended
-     FROM audit WHERE at > now() - interval '24 hours' AND pipeline = $1 AND from_state IS DISTINCT FROM to_state`,
-    [PIPELINE],
-  );
-  return rows[0] ?? { received: 0, ended: 0 };
+/** By whole hours: the present one, and the 24 before it. */
+async function countLastDay(sql: Sql): Promise<SubmissionStats['lastDay']> {
+  const figures = await sumLatestFigures(sql, PIPELINE, { span: 'hour', count: 25 });
+  return {
+    received: countOf(figures, ({ kind, class: how }) => kind === 'move' && how === 'created'),
+    ended: countOf(figures, ({ kind }) => kind === 'end'),
+  };
 }
 
-/** A cancelled submission was neither judged nor did it fail: its end is left out. */
+/** Of this day and the six before it, in UTC. A cancelled submission was neither judged nor did it fail: its end is left out. */
 async function countMoves(sql: Sql): Promise<SubmissionMoves> {
-  const { rows } = await sql.query<{ state: string; count: number; byPerson: number; givenUp: number }>(
-    `SELECT to_state AS state, count(DISTINCT item_id)::int AS count,
-       (count(*) FILTER (WHERE to_state = 'REJECTED' AND actor_type IN ('reviewer', 'admin')))::int AS "byPerson",
-       (count(*) FILTER (WHERE to_state = 'REJECTED' AND trigger IN ('stuck-exhausted', 'poison')))::int AS "givenUp"
-     FROM audit
-     WHERE at > now() - interval '7 days' AND pipeline = $1 AND from_state IS DISTINCT FROM to_state AND trigger <> 'cancelled'
-     GROUP BY to_state`,
-    [PIPELINE],
-  );
-  const sum = (value: (row: (typeof rows)[number]) => number): number =>
-    rows.reduce((total, row) => total + value(row), 0);
+  const figures = await sumLatestFigures(sql, PIPELINE, { span: 'day', count: 7 });
+  const moves = figures.filter(({ kind, class: how }) => kind === 'move' && how !== 'cancelled');
+  const states = [...new Set(moves.map(({ outcome }) => outcome))];
   return {
-    byState: Object.fromEntries(rows.map(({ state, count }) => [state, count])),
-    rejectedByPerson: sum(({ byPerson }) => byPerson),
-    givenUp: sum(({ givenUp }) => givenUp),
+    byState: Object.fromEntries(states.map((state) => [state, countOf(moves, ({ outcome }) => outcome === state)])),
+    rejectedByPerson: countOf(moves, ({ outcome, class: how }) => outcome === 'REJECTED' && how === 'decided'),
+    givenUp: countOf(moves, ({ class: how }) => how === 'given_up'),
   };
+}
+
+function countOf(figures: readonly Figure[], isMeant: (figure: Figure) => boolean): number {
+  return figures.filter(isMeant).reduce((sum, { count }) => sum + count, 0);
 }

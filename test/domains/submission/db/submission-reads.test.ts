@@ -11,8 +11,8 @@ import {
   listQueued,
   QUEUE_CAP,
   readThroughput,
-  readTotals,
 } from '../../../../src/db/reads/queue.js';
+import { readHours, readTotals } from '../../../../src/db/reads/pipeline-figures.js';
 import { countRoom } from '../../../../src/db/spine/owner-room.js';
 import { submission } from '../../../../src/domains/submission/table.js';
 import type { Sql } from '../../../../src/ports/sql.js';
@@ -67,6 +67,7 @@ const REQUESTS: [string, (sql: Sql) => Promise<unknown>, number][] = [
   ['room for more of an owner’s', (sql) => countRoom(sql, submission, 'owner-4', 500), 100],
   ['how fast it goes', (sql) => readThroughput(sql, submission), 1_000],
   ['totals', (sql) => readTotals(sql, submission), 100],
+  ['hours', (sql) => readHours(sql, submission, 48), 100],
   ['the stuck', (sql) => listStuck(sql, submission, { limit: 51 }), 1_000],
   ['the failed shelf', (sql) => countShelf(sql, submission), 500],
   ['overdue reviews', (sql) => listWaitingReviews(sql, 1_000, 1_000), 1_000],

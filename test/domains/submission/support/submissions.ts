@@ -69,6 +69,11 @@ export async function makeSubmission(pool: pg.Pool, made: MadeSubmission = {}): 
        VALUES ($1, 1, $2, 'done', now() - $3 * interval '1 millisecond', now())`,
       [id, stage, ms],
     );
+    await pool.query(
+      `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, ended_at, result, outcome)
+       VALUES ($1, 'submission', 1, $2, 1, 1, now() - $3 * interval '1 millisecond', now(), 'done', 'pass')`,
+      [id, stage, ms],
+    );
   }
   return id;
 }
