@@ -8,7 +8,7 @@ import { textUpTo } from '../http/text-up-to.js';
 export const HourFigures = z.object({
   received: z.int(),
   finished: z.int(),
-  failed: z.int(),
+  failed: z.int().describe('Items that ended in a failed state, verdicts and cancelled items included'),
   timedOut: z.int().describe('Attempts that timed out; they count in the failures by class too'),
   byClass: z.record(z.string(), z.int()).describe('Failed attempts by error class'),
   averageDurationMs: z.int().nullable().describe('Of the items that ended; null: no item ended'),
