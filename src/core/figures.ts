@@ -20,13 +20,10 @@ export interface Figure extends Durations {
   stage: string;
   /** Of an attempt, the stage's word, or how the attempt ended instead. Of a move or an end, the state that the item came to. */
   outcome: string;
-  /** Of an attempt, its error class or ''. */
+  /** Of an attempt, its error class or ''. Of a move or an end, how it came about: `created`, `decided` by a person, `cancelled`,
+   *  `given_up` (tries were spent, or recovery could not drive the item on), or '' for a stage's outcome. */
   class: string;
 }
-
-/** How a move came about, which is the class of its figure. `given_up`: tries were spent, or recovery could not drive the item
- *  on. '': a stage's outcome. */
-export type MoveClass = 'created' | 'decided' | 'cancelled' | 'given_up' | '';
 
 export const NO_DURATIONS: Durations = { count: 0, sumMs: 0, buckets: [...BUCKET_BOUNDS_MS, Infinity].map(() => 0) };
 

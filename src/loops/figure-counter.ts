@@ -7,10 +7,10 @@ import { type Loop, startLoop } from './loop.js';
  *  of an hour in which Temporal was away. */
 const EVERY_MS = 10_000;
 
-/** A page of so many rows takes a fraction of a second. */
+/** A page must end long before the limit of a statement. The rest of a backlog follows at once. */
 const PAGE_ROWS = 2_000;
 
-export interface FigureCounterDeps extends Omit<CountParts, 'limit'> {
+interface FigureCounterDeps extends Omit<CountParts, 'limit'> {
   pool: pg.Pool;
   logger: Logger;
 }

@@ -3,7 +3,7 @@ import type { Measured, MetricSample, MetricShape } from '../core/metric.js';
 import type { Sql } from './sql.js';
 
 /** The sources that a metric of a domain is read from at a scrape. */
-export interface MetricSources {
+interface MetricSources {
   sql: Sql;
   /** All that was ever counted of every pipeline. */
   totals: readonly Figure[];

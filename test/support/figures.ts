@@ -33,7 +33,7 @@ export async function forgetFigures(pool: pg.Pool): Promise<void> {
   await pool.query('TRUNCATE figures');
 }
 
-export interface FigureFacts {
+interface FigureFacts {
   span: string;
   kind: string;
   stage: string;

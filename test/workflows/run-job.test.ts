@@ -404,7 +404,15 @@ describe('retention', () => {
     const job = (await maintenance.jobs('retention')).at(-1);
     expect(job).toMatchObject({
       status: 'completed',
-      result: { hourlyMetrics: 0, dailyMetrics: 0, jobExecutions: 0, outbox: 0, receipts: 0, idempotencyKeys: 5, workers: 0 },
+      result: {
+        hourlyMetrics: 0,
+        dailyMetrics: 0,
+        jobExecutions: 0,
+        outbox: 0,
+        receipts: 0,
+        idempotencyKeys: 5,
+        workers: 0,
+      },
       errors: [expect.stringMatching(/^receipts: .*does not exist/)],
     });
     expect(Object.keys(job?.phases ?? {})).toContain('idempotencyKeys');

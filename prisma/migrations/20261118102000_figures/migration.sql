@@ -37,9 +37,3 @@ CREATE TABLE "figure_cursors" (
 
 -- CreateIndex
 CREATE INDEX "attempts_by_xact" ON "attempts"("xact", "id") WHERE (xact IS NOT NULL);
-
--- The audit names the transaction of every entry, so the loop counts it from its beginning.
-INSERT INTO "figure_cursors" ("source", "xact", "row_id", "begins_at")
-SELECT 'audit', '0', 0, COALESCE(min("at"), now()) FROM "audit";
-INSERT INTO "figure_cursors" ("source", "xact", "row_id", "begins_at")
-SELECT 'attempts', '0', 0, COALESCE(min("ended_at"), now()) FROM "attempts";

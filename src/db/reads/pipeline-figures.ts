@@ -61,7 +61,7 @@ async function readBuckets(sql: Sql, pipeline: Pipeline, span: 'hour' | 'day', l
   return rows;
 }
 
-export interface Totals {
+interface Totals {
   received: number;
   finished: number;
   failed: number;

@@ -17,12 +17,12 @@ export interface CountParts {
 }
 
 /** `busy`: another process counts this source. `more`: the page was full. */
-export type Counted = 'busy' | 'more' | 'all';
+type Progress = 'busy' | 'more' | 'all';
 
 /** Adds the next rows of a source to the figures, and moves the cursor on in the same transaction: each row is counted once, by
  *  whichever process. Rows of transactions at or above the horizon wait for the next count, because earlier transactions may still
  *  commit. */
-export async function countFigures(pool: pg.Pool, source: FigureSource, parts: CountParts): Promise<Counted> {
+export async function countFigures(pool: pg.Pool, source: FigureSource, parts: CountParts): Promise<Progress> {
   return inTransaction(pool, async (transaction) => {
     const cursor = await lockCursor(transaction, source);
     if (!cursor) return 'busy';
