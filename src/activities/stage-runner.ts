@@ -13,6 +13,7 @@ import { nextStep } from '../db/spine/next-step.js';
 import type { AnyStage } from '../ports/stage.js';
 import { type Beats, startBeats } from './beats.js';
 import { retryPatiently } from './patience.js';
+import { reportUnknownItem } from './report-unknown-item.js';
 import { commitEnding } from './settle.js';
 import { findUnansweredClaim, leaveUnansweredClaim } from './unanswered-claim.js';
 import { watchStage } from './watch.js';
@@ -43,7 +44,7 @@ export function createActivities(deps: RunnerDeps): Record<string, ActivityFunct
   return {
     ...stages,
     default: askRowAfterSomeTries,
-    nextStep: (run) => nextStep(deps.pool, deps.pipeline, run),
+    nextStep: (run) => reportUnknownItem(deps, run, () => nextStep(deps.pool, deps.pipeline, run)),
     endRun: (run) => markRunEnded(deps.pool, run),
   };
 }
@@ -78,7 +79,7 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
   };
   const beats = startBeats(input);
   try {
-    const claim = await claimPatiently(deps, attempt);
+    const claim = await reportUnknownItem(deps, input, () => claimPatiently(deps, attempt));
     return claim.is === 'run'
       ? await attemptStage(deps, stage, { beats, input, claimed: claim.claimed })
       : stepWithoutRun(claim, input, info.isLocal);

@@ -35,6 +35,7 @@ export const CODES = {
   not_signed_in: { kind: 'unauthenticated', title: 'A valid token is needed' },
   not_allowed: { kind: 'forbidden', title: 'Your role does not allow this' },
   not_found: { kind: 'missing', title: 'Not found' },
+  item_unknown: { kind: 'missing', title: 'This database does not know the item' },
   method_not_allowed: { kind: 'method', title: 'This path does not take that method' },
   request_timeout: { kind: 'slow', title: 'The request took too long to arrive' },
   payload_too_large: { kind: 'oversized', title: 'The request is too large' },

@@ -1,4 +1,5 @@
 import type { ErrorClass } from '../../core/error-class.js';
+import { AppError } from '../../core/errors.js';
 import type { RunRef } from '../../core/run.js';
 import type { Sql } from '../../ports/sql.js';
 
@@ -48,6 +49,13 @@ export async function lockItem(transaction: Sql, itemId: string): Promise<ItemRo
     [itemId],
   );
   return rows[0] ?? null;
+}
+
+/** An item that has no row was deleted here, if the audit knows it. Otherwise the run belongs to another database, or this database
+ *  was restored from before the item: its run must go on. */
+export async function assertDeletedHere(sql: Sql, itemId: string): Promise<void> {
+  const { rowCount } = await sql.query('SELECT 1 FROM audit WHERE item_id = $1 LIMIT 1', [itemId]);
+  if (rowCount === 0) throw new AppError('item_unknown', `this database has no item ${itemId} and never had`);
 }
 
 /** The item's run has looked at its row: the run is started, and the row as it is now needs no wake. */

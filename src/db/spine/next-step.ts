@@ -9,7 +9,7 @@ import { markRescueMoving } from '../recovery/receipts.js';
 import { mayEnter } from './admission.js';
 import { findBreakerHold } from './claim/breaker-pass.js';
 import { findPause, markHeld } from './held.js';
-import { type ItemRow, lockItem, markSeen } from './item-row.js';
+import { assertDeletedHere, type ItemRow, lockItem, markSeen } from './item-row.js';
 import { type Failure, outcomeMove, sequelOf, spentMove, stepOnEntry } from './sequel.js';
 import { type ItemError, type Move, moveLocked, WORKER } from './transition.js';
 
@@ -25,6 +25,7 @@ export async function nextStep(
 ): Promise<Step> {
   return inTransaction(pool, async (transaction) => {
     const item = await lockItem(transaction, run.itemId);
+    if (!item) await assertDeletedHere(transaction, run.itemId);
     if (!item || item.epoch !== run.epoch) return { do: 'end', why: 'superseded' };
     await markSeen(transaction, item.id);
     const step = await heldStep(transaction, pipeline, item, await stepOf(transaction, pipeline, item));

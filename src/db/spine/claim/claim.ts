@@ -8,7 +8,7 @@ import { markRescueMoving, markTaskMoving } from '../../recovery/receipts.js';
 import { mayEnter } from '../admission.js';
 import { type Attempt, type Claimed, taskKey } from '../attempt.js';
 import { clearHeld, findPause, type Held, markHeld } from '../held.js';
-import { type ItemRow, lockItem, markSeen } from '../item-row.js';
+import { assertDeletedHere, type ItemRow, lockItem, markSeen } from '../item-row.js';
 import { stepOf } from '../next-step.js';
 import { outcomeMove } from '../sequel.js';
 import { type Found, lockTask, type TaskRow } from '../task-row.js';
@@ -48,6 +48,7 @@ async function claimCarefully(
   earlier: Earlier | null,
 ): Promise<Claim> {
   const item = await lockItem(transaction, attempt.itemId);
+  if (!item) await assertDeletedHere(transaction, attempt.itemId);
   if (!item || item.epoch !== attempt.epoch || item.endedAt) return { is: 'superseded' };
   const isHere = earlier && isAt(pipeline, item, attempt) && (await isItsTurn(transaction, attempt, earlier));
   if (!isHere) return { is: 'done', step: await stepOf(transaction, pipeline, item) };

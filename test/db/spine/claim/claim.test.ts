@@ -5,6 +5,7 @@ import { beatTask } from '../../../../src/db/spine/beat.js';
 import { claimTask } from '../../../../src/db/spine/claim/claim.js';
 import { cancelItem, pauseItem, rescueItem, retryItem } from '../../../../src/db/spine/control.js';
 import { FOR_EVER_MS } from '../../../../src/db/spine/item-row.js';
+import { nextStep } from '../../../../src/db/spine/next-step.js';
 import { attemptsOf, auditOf, itemOf, taskOf, trailFaults } from '../../../support/facts.js';
 import { byHand, findIn, FAILURE, ROOT, useSpine } from '../../../support/spine.js';
 import { resting, reviewed, several, spreadAll, straight } from '../../../support/tables.js';
@@ -207,14 +208,23 @@ describe('a claim is answered superseded', () => {
     expect(await itemOf(spine.pool, id)).toMatchObject({ started: false });
   });
 
-  it('when there is no such item', async () => {
+  it('when the item was deleted, as the audit knows', async () => {
     const hand = byHand(spine.pool, straight);
-    const attempt = await hand.attempt(await hand.make());
+    const id = await hand.make();
+    const attempt = await hand.attempt(id);
+    await spine.pool.query('DELETE FROM items WHERE id = $1', [id]);
 
-    expect(await claimTask(spine.pool, straight, { ...attempt, itemId: randomUUID() })).toEqual({
-      is: 'superseded',
-    });
+    expect(await claimTask(spine.pool, straight, attempt)).toEqual({ is: 'superseded' });
   });
+});
+
+it('a claim fails when the database never had the item, because another database has it', async () => {
+  const hand = byHand(spine.pool, straight);
+  const attempt = await hand.attempt(await hand.make());
+  const elsewhere = { ...attempt, itemId: randomUUID() };
+
+  await expect(claimTask(spine.pool, straight, elsewhere)).rejects.toMatchObject({ code: 'item_unknown' });
+  await expect(nextStep(spine.pool, straight, elsewhere)).rejects.toMatchObject({ code: 'item_unknown' });
 });
 
 describe('a claim is answered hold', () => {
