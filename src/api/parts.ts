@@ -36,8 +36,8 @@ export interface ApiSettings {
   trustProxy: number | string[] | null;
   bodyLimitBytes: number;
   pauses: PauseLimits;
-  /** The Temporal Web UI and the namespace that runs are in; null: no links. */
-  temporalUi: { url: string; namespace: string } | null;
+  /** The Temporal Web UI, and the namespace and the installation's name that runs have; null: no links. */
+  temporalUi: { url: string; namespace: string; installation: string } | null;
   /** The secret that signs status links, and the address that they lead to. */
   links: LinkSettings;
   /** Whether mail can be sent to an address that came with an item. */

@@ -16,6 +16,8 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
   return {
     environment: given.NODE_ENV,
     logLevel: given.LOG_LEVEL,
+    /** Stands before the names that the installation has in Temporal; '' for none. */
+    installation: given.INSTALLATION,
     dataDir: resolve(projectRoot, given.DATA_DIR),
     shutdownGraceMs: given.SHUTDOWN_GRACE_MS,
     api: {

@@ -56,6 +56,10 @@ export const engineSettings = z.object({
 
   TEMPORAL_ADDRESS: text('host:port, such as 127.0.0.1:7233', (value) => /^\S+:\d{1,5}$/.test(value)).optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
+  // Task queues, schedules and workflow ids begin with it, and a dot ends it.
+  INSTALLATION: text('a name of up to 40 small letters, digits and hyphens that begins with a letter', (value) =>
+    /^[a-z][a-z0-9-]{0,39}$/.test(value),
+  ).default(''),
   TEMPORAL_TLS: oneOf('true', 'false').default('false'),
   // The names that the temporal CLI and Temporal's SDKs have for these.
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: pemFile('CERTIFICATE').optional(),

@@ -1,3 +1,5 @@
+import type { OfInstallation } from './installation.js';
+
 /** A value that a history and a row can hold. */
 export type JobValue = string | number | boolean | null | JobValue[] | { [key: string]: JobValue };
 
@@ -25,19 +27,20 @@ export function jobQueueOf({ queue }: { queue?: string | undefined }): string {
   return queue === undefined ? JOBS_QUEUE : `${JOBS_QUEUE}-${queue}`;
 }
 
-export type JobBegin = JobTimeout & {
-  /** The job's name, which is also its schedule's id. */
-  job: string;
-  /** Names this run of the job: begun twice, it is one execution. Continuing as new changes a run's id, so this is the id of the
-   *  first run. */
-  runId: string;
-  /** The window of a windowed job. */
-  windowKey?: string;
-  /** Starts under one key join each other; '' is the key of a schedule's runs. */
-  key?: string;
-  /** A stored cursor is taken up only by a run with the input that it was stored with. */
-  input?: JobInput;
-};
+export type JobBegin = JobTimeout &
+  OfInstallation & {
+    /** The job's name, which is also its schedule's id. */
+    job: string;
+    /** Names this run of the job: begun twice, it is one execution. Continuing as new changes a run's id, so this is the id of the
+     *  first run. */
+    runId: string;
+    /** The window of a windowed job. */
+    windowKey?: string;
+    /** Starts under one key join each other; '' is the key of a schedule's runs. */
+    key?: string;
+    /** A stored cursor is taken up only by a run with the input that it was stored with. */
+    input?: JobInput;
+  };
 
 /** An execution that is still running after this time has died. `timeoutAt` is by Temporal's clock, and a begin that is tried again
  *  does not move it. Sweeps give a time from now on, which is all that version 0.1.0 knows. */
@@ -50,7 +53,7 @@ export type JobBegun = { begun: true; id: string; startedAt: string; cursor?: Jo
 /** `aborted`: a person ended the run. */
 export type JobStatus = 'completed' | 'failed' | 'aborted';
 
-export interface JobEnd {
+export interface JobEnd extends OfInstallation {
   id: string;
   status: JobStatus;
   /** The run found nothing to do. Runs in a row that find nothing share one row. */
@@ -83,7 +86,7 @@ export interface JobRecord {
   isIdle: boolean;
 }
 
-export interface PageInput {
+export interface PageInput extends OfInstallation {
   job: string;
   /** The row in `job_executions`, which shows the record after each page. */
   execution: string;

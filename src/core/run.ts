@@ -1,3 +1,4 @@
+import type { OfInstallation } from './installation.js';
 import type { Step } from './step.js';
 
 /** Identifies one run. */
@@ -7,7 +8,7 @@ export interface RunRef {
   epoch: number;
 }
 
-export interface RunInput extends RunRef {
+export interface RunInput extends RunRef, OfInstallation {
   step: Step;
   /** After so many units the run continues as new, with an empty history; without it, the run's own limit holds. */
   unitsPerRun?: number;
@@ -24,8 +25,12 @@ export function runOfWorkflowId(id: string): RunRef | null {
   return pipeline && itemId ? { pipeline, itemId, epoch: Number(epoch) } : null;
 }
 
+/** A run as its workflow names it to activities: with the installation that started it, so that a worker of another installation
+ *  refuses them. */
+export type OwnRun = RunRef & OfInstallation;
+
 /** The input of a stage's activity. It holds ids only, because contents stay in the database. */
-export interface StageInput extends RunRef {
+export interface StageInput extends RunRef, OfInstallation {
   visit: number;
   state: string;
   stage: string;
@@ -36,9 +41,9 @@ export interface StageInput extends RunRef {
 
 /** The activities that every pipeline's worker has besides its stages. */
 export interface RunActivities {
-  nextStep(run: RunRef): Promise<Step>;
+  nextStep(run: OwnRun): Promise<Step>;
   /** Records in the item's row that the run ends without a final state. */
-  endRun(run: RunRef): Promise<void>;
+  endRun(run: OwnRun): Promise<void>;
 }
 
 /** The time between the runner's limit on a stage and Temporal's limit: enough to claim before the stage and commit

@@ -1,4 +1,6 @@
-export interface SweepPageInput {
+import type { OfInstallation } from './installation.js';
+
+export interface SweepPageInput extends OfInstallation {
   pipeline: string;
   /** When the sweep began, by the database's clock. Items that were examined since then are left for the next sweep. */
   startedAt: string;

@@ -8,7 +8,6 @@ import { buildMetricsApp } from '../api/metrics-app.js';
 import { countStarts } from '../api/items/tell-engine.js';
 import { type Config, ConfigError, readVersion } from '../config.js';
 import { buildDomainApi, loadConfig } from './parts/from-domains.js';
-import { schedulesOf } from '../core/schedules.js';
 import { createPool } from '../db/postgres/client.js';
 import { createPrisma } from '../db/postgres/prisma.js';
 import { createLogger } from '../telemetry/logger.js';
@@ -16,13 +15,18 @@ import { createMetrics } from '../telemetry/metrics.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalJobs } from '../temporal/jobs.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
+import { type Admission, seekAdmission } from './parts/admission.js';
 import { createEngine } from './parts/engine.js';
-import { scheduledJobsOf, startableJobsOf } from './parts/jobs.js';
+import { startableJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
 import { listMissingServers } from './parts/missing-servers.js';
 import { pipelinesOf } from './parts/pipelines.js';
 import { runProcess, sayReady } from './parts/run-process.js';
+import { scheduleRowsOf } from './parts/schedule-rows.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
+
+/** Both servers answer in milliseconds, a busy Temporal in a second. */
+const FIRST_ANSWER_MS = 2_000;
 
 /** Serves until `stop` is aborted, and a little longer if the settings say so. Then requests in flight may end. Neither
  *  Postgres nor Temporal must be there. */
@@ -35,10 +39,13 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   const prisma = createPrisma(pool);
   const client = createTemporalClient({ ...config.temporal, address: temporalAddress });
   const pipelines = pipelinesOf(config);
-  const engine = createEngine(client, pipelines);
-  const schedules = createTemporalSchedules(client, schedulesOf(pipelines, scheduledJobsOf(config), config.schedules));
+  const rows = scheduleRowsOf(config, pipelines);
+  const admission = seekAdmission({ config, sql: pool, client, rows, logger }, stop);
+  await awaitFirstAnswer(admission);
+  const engine = createEngine(client, pipelines, admission);
+  const schedules = createTemporalSchedules(client, rows, admission);
   const databases = { databaseUrl, directUrl, pool };
-  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger });
+  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger, admission });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs } = config.api;
   const limits = { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs };
   const sendsMail = config.notify.smtp.url !== undefined;
@@ -58,7 +65,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     prisma,
     engine: countStarts(engine, metrics, 'api'),
     schedules,
-    jobs: createTemporalJobs(client, startableJobsOf(config)),
+    jobs: createTemporalJobs(client, startableJobsOf(config), admission),
     pipelines,
     ...buildDomainApi(config),
     hub: loops.hub,
@@ -88,13 +95,19 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     }
     sayReady();
     logger.info({ host: config.api.host, port: config.api.port }, 'api ready');
-    if (!stop.aborted) await once(stop, 'abort');
+    if (!stop.aborted) await Promise.race([once(stop, 'abort'), admission.refused]);
     await delay(config.api.drainMs);
   } finally {
     await giveUpAfter(config.shutdownGraceMs, close()).catch((error: unknown) => {
       logger.warn({ err: error }, 'api did not close in time');
     });
   }
+}
+
+/** A process that is refused ends before it does anything. Where a server does not answer at once, the process goes on without it, and
+ *  calls to Temporal wait for the admission. */
+async function awaitFirstAnswer({ admitted }: Admission): Promise<void> {
+  await Promise.race([admitted, delay(FIRST_ANSWER_MS, undefined, { ref: false })]);
 }
 
 interface Needed {
@@ -117,8 +130,8 @@ function neededOf({ database, temporal, auth }: Config): Needed {
   ]);
 }
 
-function temporalUiOf({ temporal }: Config): ApiSettings['temporalUi'] {
-  return temporal.uiUrl ? { url: temporal.uiUrl, namespace: temporal.namespace } : null;
+function temporalUiOf({ temporal, installation }: Config): ApiSettings['temporalUi'] {
+  return temporal.uiUrl ? { url: temporal.uiUrl, namespace: temporal.namespace, installation } : null;
 }
 
 async function listen(app: App, host: string, port: number, variable: string): Promise<void> {

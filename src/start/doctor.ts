@@ -7,10 +7,11 @@ import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
 import { type NamedFinding, runChecks } from './doctor/check.js';
 import { databaseChecks } from './doctor/database-checks.js';
+import { installationChecks } from './doctor/installation-checks.js';
 import { temporalChecks } from './doctor/temporal-checks.js';
 import { installationOf } from './embedded/installation.js';
 
-const CHECKS = [...databaseChecks, ...temporalChecks, ...apiChecks, ...listDomainChecks()];
+const CHECKS = [...databaseChecks, ...temporalChecks, ...installationChecks, ...apiChecks, ...listDomainChecks()];
 
 const MARKS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 

@@ -15,15 +15,19 @@ import { holdPresence } from '../db/recovery/hold-presence.js';
 import { seeWorker } from '../db/recovery/workers.js';
 import { createLogger } from '../telemetry/logger.js';
 import { connectionOptionsOf, createTemporalClient } from '../temporal/connection.js';
+import type { WorkerMembership } from '../temporal/refuse-foreign-tasks.js';
 import { createItemWorker } from '../temporal/worker.js';
 import { jobsWorkerOf } from './parts/jobs.js';
 import { maintenanceWorkerOf } from './parts/maintenance.js';
 import { listMissingServers } from './parts/missing-servers.js';
+import { assertOwnDatabase, assertOwnNames, watchNames } from './parts/admission.js';
 import { createEngine } from './parts/engine.js';
 import { WORKFLOW_BUNDLE } from './parts/keep-working.js';
 import { installationOf } from './embedded/installation.js';
 import { pipelinesOf } from './parts/pipelines.js';
+import { RefusedError } from './parts/refused-error.js';
 import { runProcess, sayReady } from './parts/run-process.js';
+import { scheduleRowsOf } from './parts/schedule-rows.js';
 import { takeOverLogsAndSignals } from './parts/temporal-runtime.js';
 
 /** How often the registry is told that this process is there. */
@@ -48,6 +52,9 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
   takeOverLogsAndSignals(logger);
 
   const pool = createPool({ url: databaseUrl, size: config.database.poolSize, name });
+  const client = createTemporalClient({ ...config.temporal, address });
+  const asked = { config, sql: pool, client, rows: scheduleRowsOf(config) };
+  const installation = await untilAnswered(logger, 'Postgres', stop, () => assertOwnDatabase(pool, config));
   const self = { id, name, host: hostname(), pid: process.pid, build: readVersion(), pipelines: [...wanted] };
   const presence = await untilAnswered(logger, 'Postgres', stop, () =>
     holdPresence({
@@ -62,11 +69,22 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
       },
     }),
   );
-  const connection = await untilAnswered(logger, 'Temporal', stop, () =>
-    NativeConnection.connect(connectionOptionsOf({ ...config.temporal, address })),
-  );
-  const parts = { pool, connection, logger, id };
-  const client = createTemporalClient({ ...config.temporal, address });
+  const signOff = (): Promise<void> =>
+    presence.retire().catch((error: unknown) => {
+      logger.warn({ err: error }, 'worker could not sign off');
+    });
+  const connection = await untilAnswered(logger, 'Temporal', stop, async () => {
+    await assertOwnNames(asked, installation);
+    return NativeConnection.connect(connectionOptionsOf({ ...config.temporal, address }));
+  }).catch(async (error: unknown) => {
+    await signOff();
+    throw error;
+  });
+  const names = watchNames(asked, installation, () => {
+    workers.forEach(shutDown);
+  });
+  const membership = { name: config.installation, id: installation, onForeign: names.lookAgain };
+  const parts = { pool, connection, logger, id, membership };
   const workers = await createWorkers(config, wanted, parts);
   if (maintains) workers.push(...(await createMaintenance(config, client, parts)));
   const seen = setInterval(() => {
@@ -83,11 +101,10 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
   logger.info({ worker: id, pipelines: wanted }, 'worker ready');
   try {
     await Promise.all(running);
+    names.throwIfRefused();
   } finally {
     clearInterval(seen);
-    await presence.retire().catch((error: unknown) => {
-      logger.warn({ err: error }, 'worker could not sign off');
-    });
+    await signOff();
     await Promise.all([connection.close(), client.connection.close()]);
     await pool.end();
   }
@@ -119,10 +136,11 @@ interface Parts {
   connection: NativeConnection;
   logger: Logger;
   id: string;
+  membership: WorkerMembership;
 }
 
 async function createWorkers(config: Config, wanted: readonly string[], parts: Parts): Promise<Worker[]> {
-  const { pool, connection, logger, id } = parts;
+  const { pool, connection, logger, id, membership } = parts;
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
   const stages = await createStages(config, { reads: createPatientReads(pool) }, wanted);
   return Promise.all(
@@ -136,15 +154,19 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
         activities: createActivities({ pool, pipeline, stages: stages[pipeline.name] ?? {}, worker: id, logger }),
         maxActivities: config.worker.maxActivities,
         shutdownGraceMs: config.shutdownGraceMs,
+        membership,
       }),
     ),
   );
 }
 
 function createMaintenance(config: Config, client: Client, parts: Parts): Promise<Worker[]> {
-  const { pool, connection, logger, id } = parts;
+  const { pool, connection, logger, id, membership } = parts;
   const pipelines = pipelinesOf(config);
-  const working = { config, pool, engine: createEngine(client, pipelines), pipelines, identity: id, logger };
+  const { name, id: installation } = membership;
+  const engine = createEngine(client, pipelines, { name, id: () => installation });
+  const admission = { name, admitted: Promise.resolve(installation) };
+  const working = { config, pool, engine, pipelines, identity: id, logger, admission };
   return Promise.all([maintenanceWorkerOf(working, connection), jobsWorkerOf(working, connection)]);
 }
 
@@ -158,6 +180,7 @@ async function untilAnswered<T>(logger: Logger, part: string, stop: AbortSignal,
       return await call();
     } catch (error) {
       stop.throwIfAborted();
+      if (error instanceof RefusedError) throw error;
       logger.warn({ err: error }, `${part} does not answer; trying again`);
       await delay(RETRY_MS, undefined, { signal: stop });
     }

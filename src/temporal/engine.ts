@@ -2,12 +2,21 @@ import {
   ActivityNotFoundError,
   type Client,
   WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../core/errors.js';
+import {
+  INSTALLATION_MEMO,
+  isForeign,
+  type Membership,
+  NO_MEMBERSHIP,
+  nameIn,
+  plainNameIn,
+} from '../core/installation.js';
 import { type RunInput, type RunRef, runOfWorkflowId, workflowIdOf } from '../core/run.js';
 import type { Engine } from '../ports/engine.js';
 import { findIndexedRuns } from './indexed-runs.js';
@@ -39,12 +48,22 @@ export interface EngineOptions {
   isShort?(pipeline: string): boolean;
   /** Instead of CALL_LIMIT_MS. */
   callLimitMs?: number;
+  /** Left out: the program is alone in its namespace. */
+  membership?: Membership;
 }
 
 export function createTemporalEngine(client: Client, options: EngineOptions = {}): Engine {
   let hasAttribute: Promise<boolean> | undefined;
   const limitMs = options.callLimitMs ?? CALL_LIMIT_MS;
+  const own = options.membership ?? NO_MEMBERSHIP;
+  const handleOf = (run: RunRef) => client.workflow.getHandle(nameIn(own.name, workflowIdOf(run)));
   const answered = <T>(call: () => Promise<T>) => callUnlessAway(client, limitMs, call);
+  /** Makes no call while it is not known whether this installation may use the namespace. */
+  const admitted = <T>(call: () => Promise<T>) =>
+    answered(() => {
+      own.id();
+      return call();
+    });
 
   /** Asks once, and again after a failure, because Temporal was away then. */
   function attributeIsThere(): Promise<boolean> {
@@ -57,31 +76,31 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
 
   return {
     start: (run) =>
-      answered(async () => {
+      admitted(async () => {
         const withAttribute = await attributeIsThere();
         const taskTimeoutMs = options.isShort?.(run.pipeline) ? SHORT_TASK_TIMEOUT_MS : TASK_TIMEOUT_MS;
         try {
-          await startRun(client, run, withAttribute, taskTimeoutMs);
+          await startRun(client, run, { own, withAttribute, taskTimeoutMs });
         } catch (error) {
           // The attribute may be gone, together with the store that knew it, so the next start asks for it again.
           hasAttribute = undefined;
           throw error;
         }
       }),
-    wake: (run) => answered(() => unlessGone(async () => client.workflow.getHandle(workflowIdOf(run)).signal(WAKE))),
+    wake: (run) => admitted(() => unlessGone(async () => handleOf(run).signal(WAKE))),
     end: (run) =>
-      answered(async () => {
-        await unlessGone(async () => client.workflow.getHandle(workflowIdOf(run)).cancel());
+      admitted(async () => {
+        await unlessGone(async () => endUnlessForeign(handleOf(run), own.id()));
       }),
-    describe: (run) => answered(() => describeRun(client, run)),
-    findRuns: (runs) => answered(() => findIndexedRuns(client, runs)),
-    queue: (pipeline) => answered(() => queueStatus(client, pipeline)),
-    openRuns: (pipeline) => openRuns(client, pipeline),
-    failAttempt: (token, why) => answered(() => failAttempt(client, token, why)),
+    describe: (run) => admitted(() => describeRun(client, handleOf(run), own.id())),
+    findRuns: (runs) => admitted(() => findIndexedRuns(client, runs, own)),
+    queue: (pipeline) => answered(() => queueStatus(client, nameIn(own.name, taskQueueOf(pipeline)))),
+    openRuns: (pipeline) => openRuns(client, pipeline, own),
+    failAttempt: (token, why) => admitted(() => failAttempt(client, token, why)),
     resetSticky: (run) =>
-      answered(async () => {
+      admitted(async () => {
         const { namespace } = client.options;
-        const execution = { workflowId: workflowIdOf(run) };
+        const execution = { workflowId: handleOf(run).workflowId };
         await unlessGone(() => client.workflowService.resetStickyTaskQueue({ namespace, execution }));
       }),
     ping: () =>
@@ -91,13 +110,19 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
   };
 }
 
-/** Lists open runs by workflow id and not by the search attribute, which a hosted Temporal may not have. */
-async function* openRuns(client: Client, pipeline: string): AsyncIterable<RunRef & { startedAt: Date }> {
-  const query = `ExecutionStatus = "Running" AND WorkflowType = "${RUN_ITEM}" AND WorkflowId STARTS_WITH "${pipeline}:"`;
+/** Lists open runs by workflow id and not by the search attribute, which a hosted Temporal may not have. Runs of another installation
+ *  are left out. */
+async function* openRuns(
+  client: Client,
+  pipeline: string,
+  own: Membership,
+): AsyncIterable<RunRef & { startedAt: Date }> {
+  const prefix = nameIn(own.name, `${pipeline}:`);
+  const query = `ExecutionStatus = "Running" AND WorkflowType = "${RUN_ITEM}" AND WorkflowId STARTS_WITH "${prefix}"`;
   try {
-    for await (const { workflowId, startTime } of client.workflow.list({ query })) {
-      const run = runOfWorkflowId(workflowId);
-      if (run) yield { ...run, startedAt: startTime };
+    for await (const { workflowId, startTime, memo } of client.workflow.list({ query })) {
+      const run = runOfWorkflowId(plainNameIn(own.name, workflowId) ?? '');
+      if (run && !isForeign(memo, own.id())) yield { ...run, startedAt: startTime };
     }
   } catch (error) {
     throw engineUnavailable(error);
@@ -118,12 +143,21 @@ async function failAttempt(client: Client, token: Uint8Array, why: string): Prom
   }
 }
 
-async function startRun(client: Client, run: RunInput, withAttribute: boolean, taskTimeoutMs: number): Promise<void> {
+interface StartOptions {
+  own: Membership;
+  withAttribute: boolean;
+  taskTimeoutMs: number;
+}
+
+async function startRun(client: Client, run: RunInput, options: StartOptions): Promise<void> {
+  const { own, withAttribute, taskTimeoutMs } = options;
+  const installation = own.id();
   try {
     await client.workflow.start(RUN_ITEM, {
-      workflowId: workflowIdOf(run),
-      taskQueue: taskQueueOf(run.pipeline),
-      args: [run],
+      workflowId: nameIn(own.name, workflowIdOf(run)),
+      taskQueue: nameIn(own.name, taskQueueOf(run.pipeline)),
+      args: [installation === undefined ? run : { ...run, installation }],
+      ...(installation !== undefined && { memo: { [INSTALLATION_MEMO]: installation } }),
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       staticSummary: summaryOf(run),
@@ -136,6 +170,12 @@ async function startRun(client: Client, run: RunInput, withAttribute: boolean, t
     // The id names the epoch, so a run that exists or existed under it is this run.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+/** A copied database has items of the same ids. A run of the original must go on. */
+async function endUnlessForeign(handle: WorkflowHandle, own: string | undefined): Promise<void> {
+  if (own !== undefined && isForeign((await handle.describe()).memo, own)) return;
+  await handle.cancel();
 }
 
 function summaryOf({ pipeline, itemId, epoch }: RunRef): string {

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/client';
 import { CancelledFailure, rootCause } from '@temporalio/common';
 import { AppError } from '../core/errors.js';
+import { INSTALLATION_MEMO, type Membership, NO_MEMBERSHIP, nameIn } from '../core/installation.js';
 import { JOBS_QUEUE, jobQueueOf, type JobResult, type RunJobInput } from '../core/jobs.js';
 import type { JobEnding, JobRun, Jobs, JobStart } from '../ports/jobs.js';
 import { engineUnavailable, CALL_LIMIT_MS, callUnlessAway } from './engine.js';
@@ -23,17 +24,17 @@ export interface StartableJob {
   queue?: string | undefined;
 }
 
-export function createTemporalJobs(client: Client, jobs: readonly StartableJob[]): Jobs {
+export function createTemporalJobs(client: Client, jobs: readonly StartableJob[], own = NO_MEMBERSHIP): Jobs {
   return {
     async start(start) {
       const job = jobs.find(({ name }) => name === start.job);
       const known = jobs.map(({ name }) => name).join(', ');
       if (!job) throw new AppError('not_found', `there is no job ${start.job}; there are ${known}`);
       assertSound(start);
-      return callUnlessAway(client, CALL_LIMIT_MS, () => startOrJoin(client, job, start));
+      return callUnlessAway(client, CALL_LIMIT_MS, () => startOrJoin(client, own, job, start));
     },
-    wait: (run, waitMs) => wait(client, run, waitMs),
-    abort: (run) => callUnlessAway(client, CALL_LIMIT_MS, () => unlessEnded(() => handleOf(client, run).cancel())),
+    wait: (run, waitMs) => wait(client, own, run, waitMs),
+    abort: (run) => callUnlessAway(client, CALL_LIMIT_MS, () => unlessEnded(() => abort(client, own, run))),
   };
 }
 
@@ -50,16 +51,23 @@ function assertSound({ key, perSecond }: JobStart): void {
 }
 
 /** A run that has ended leaves the id to the next start. */
-async function startOrJoin(client: Client, job: StartableJob, start: JobStart): Promise<JobRun & { joined: boolean }> {
+async function startOrJoin(
+  client: Client,
+  own: Membership,
+  job: StartableJob,
+  start: JobStart,
+): Promise<JobRun & { joined: boolean }> {
+  const installation = own.id();
   const { key, input, perSecond, timeoutMs = TIMEOUT_MS } = start;
   const pace = perSecond !== undefined && { perSecond };
-  const told: RunJobInput = { job: job.name, queue: jobQueueOf(job), key, input, ...pace };
-  const workflowId = workflowIdOf(start);
+  const told: RunJobInput = { job: job.name, queue: nameIn(own.name, jobQueueOf(job)), key, input, ...pace };
+  const workflowId = workflowIdOf(own, start);
   try {
     const { firstExecutionRunId: runId } = await client.workflow.start(RUN_JOB, {
       workflowId,
-      taskQueue: JOBS_QUEUE,
+      taskQueue: nameIn(own.name, JOBS_QUEUE),
       args: [told],
+      ...(installation !== undefined && { memo: { [INSTALLATION_MEMO]: installation } }),
       workflowExecutionTimeout: timeoutMs,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.FAIL,
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
@@ -74,19 +82,21 @@ async function startOrJoin(client: Client, job: StartableJob, start: JobStart): 
   }
 }
 
-function workflowIdOf({ job, key }: Pick<JobRun, 'job' | 'key'>): string {
-  return `job:${job}:${key}`;
+function workflowIdOf(own: Membership, { job, key }: Pick<JobRun, 'job' | 'key'>): string {
+  return nameIn(own.name, `job:${job}:${key}`);
 }
 
-function handleOf(client: Client, run: JobRun) {
-  return client.workflow.getHandle(workflowIdOf(run), undefined, { firstExecutionRunId: run.runId });
+async function abort(client: Client, own: Membership, run: JobRun): Promise<void> {
+  own.id();
+  const { runId: firstExecutionRunId } = run;
+  await client.workflow.getHandle(workflowIdOf(own, run), undefined, { firstExecutionRunId }).cancel();
 }
 
-async function wait(client: Client, run: JobRun, waitMs: number): Promise<JobEnding | null> {
+async function wait(client: Client, own: Membership, run: JobRun, waitMs: number): Promise<JobEnding | null> {
   const over = AbortSignal.timeout(waitMs);
   try {
     // The handle names the first run's id, so that a later run of the same key is not taken for this run.
-    const handle = client.workflow.getHandle(workflowIdOf(run), run.runId);
+    const handle = client.workflow.getHandle(workflowIdOf(own, run), run.runId);
     const result = (await client.connection.withAbortSignal(over, () => handle.result())) as JobResult | null;
     // A run whose row another run had marked as dead does nothing.
     return result

@@ -2,18 +2,17 @@ import type { Client } from '@temporalio/client';
 import { tsToDate, tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import type { QueueStatus } from '../ports/engine.js';
-import { taskQueueOf } from './task-queues.js';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
 const KINDS = [TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY];
 
 /** Workflow tasks and activity tasks wait in two queues of one name. A worker polls both. */
-export async function queueStatus(client: Client, pipeline: string): Promise<QueueStatus> {
+export async function queueStatus(client: Client, queue: string): Promise<QueueStatus> {
   const answers = await Promise.all(
     KINDS.map((taskQueueType) =>
       client.workflowService.describeTaskQueue({
         namespace: client.options.namespace,
-        taskQueue: { name: taskQueueOf(pipeline) },
+        taskQueue: { name: queue },
         taskQueueType,
         reportStats: true,
       }),

@@ -9,9 +9,11 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import { gt, valid } from 'semver';
+import { type ForeignSchedule, INSTALLATION_MEMO, installationIn, nameIn } from '../core/installation.js';
 import type { ScheduleRow, When } from '../core/schedules.js';
 import { msOf } from '../core/span.js';
 import { callUnlessAway } from './engine.js';
+import { foreignScheduleOf } from './find-foreign-schedule.js';
 import { callUnlessMissing } from './schedules.js';
 
 /** This note tells our own pause from an operator's pause, which is left as it is. */
@@ -29,19 +31,41 @@ const LIMIT_MS = 20_000;
  *  restart, or an older version beside this one, takes no schedule away. Nor does a version overwrite a schedule that a newer one has
  *  written, because in a rolling upgrade the two would take turns. The version stands in the memo of the schedule's action: the
  *  SDK cannot change a schedule's own memo. Versions before this rule write no version, and overwrite; the next turn of this version
- *  writes the schedule again. */
-export async function reconcileSchedules(client: Client, rows: readonly ScheduleRow[], version: string): Promise<void> {
-  for (const row of rows) await callUnlessAway(client, LIMIT_MS, () => reconcile(client, { ...row, version }));
+ *  writes the schedule again. The id of the installation stands there too. A schedule of another installation is left alone, and is the
+ *  answer. */
+export async function reconcileSchedules(
+  client: Client,
+  rows: readonly ScheduleRow[],
+  writer: Writer,
+): Promise<ForeignSchedule | null> {
+  for (const row of rows) {
+    const foreign = await callUnlessAway(client, LIMIT_MS, () => reconcile(client, rowIn(row, writer)));
+    if (foreign) return foreign;
+  }
+  return null;
 }
 
-type Row = ScheduleRow & { version: string };
+/** The build, and its installation: without an id, the program is alone in its namespace. */
+export interface Writer {
+  version: string;
+  installation?: { name: string; id: string } | undefined;
+}
 
-async function reconcile(client: Client, row: Row): Promise<void> {
+type Row = ScheduleRow & { version: string; installation: string | undefined };
+
+/** The row under the installation's name. Its queues have the name already. */
+function rowIn(row: ScheduleRow, { version, installation }: Writer): Row {
+  return { ...row, version, installation: installation?.id, id: nameIn(installation?.name ?? '', row.id) };
+}
+
+async function reconcile(client: Client, row: Row): Promise<ForeignSchedule | null> {
   const schedule = client.schedule.getHandle(row.id);
   const there = (await callUnlessMissing(() => schedule.describe())) ?? (row.isOn ? await create(client, row) : null);
-  if (!there || isNewer(versionIn(there), row.version)) return;
-  if (differs(there, row) && !(await update(client, row))) return;
+  const foreign = there && foreignScheduleOf(there, row.installation);
+  if (!there || foreign || isNewer(versionIn(there), row.version)) return foreign;
+  if (differs(there, row) && !(await update(client, row))) return null;
   await switchOnOrOff(schedule, there, row.isOn);
+  return null;
 }
 
 function isNewer(there: unknown, ours: string): boolean {
@@ -52,10 +76,11 @@ function versionIn({ action }: ScheduleDescription): unknown {
   return action.memo?.['version'];
 }
 
-class WrittenByNewer extends Error {}
+class WrittenByAnother extends Error {}
 
 /** Sends the conflict token, because the SDK does not, and a pause made meanwhile would be undone. Temporal ignores an outdated
- *  update; the next turn repeats it. False: a newer version has written the schedule since it was first read. */
+ *  update; the next turn repeats it. False: a newer version, or another installation, has written the schedule since it was first
+ *  read. */
 async function update({ schedule: client }: Client, row: Row): Promise<boolean> {
   let conflictToken: Uint8Array | null = null;
   const service = client.workflowService;
@@ -65,13 +90,15 @@ async function update({ schedule: client }: Client, row: Row): Promise<boolean> 
   try {
     await careful.getHandle(row.id).update((before) => {
       // Only by throwing does the SDK let go of an update that has begun.
-      if (isNewer(versionIn(before), row.version)) throw new WrittenByNewer();
+      if (isNewer(versionIn(before), row.version) || foreignScheduleOf(before, row.installation)) {
+        throw new WrittenByAnother();
+      }
       conflictToken = before.raw.conflictToken ?? null;
       return { ...before, ...optionsOf(row) };
     });
     return true;
   } catch (error) {
-    if (error instanceof WrittenByNewer) return false;
+    if (error instanceof WrittenByAnother) return false;
     throw error;
   }
 }
@@ -104,7 +131,7 @@ function optionsOf(row: Row): Pick<ScheduleOptions, 'spec' | 'action' | 'policie
       taskQueue: row.taskQueue,
       ...timeoutOf(row),
       workflowTaskTimeout: TASK_TIMEOUT_MS,
-      memo: { version: row.version },
+      memo: { version: row.version, ...(row.installation !== undefined && { [INSTALLATION_MEMO]: row.installation }) },
     },
     policies: policiesOf(row),
   };
@@ -130,9 +157,11 @@ function differs(there: ScheduleDescription, row: Row): boolean {
   const { workflowType, taskQueue } = action;
   const args: unknown = action.args;
   const timeout: unknown = row.sweeps === null ? action.workflowExecutionTimeout : action.workflowRunTimeout;
-  const is = [workflowType, args, taskQueue, timeout, policies, timesIn(spec), versionIn(there)];
-  const { workflow, input, runTimeoutMs } = row;
-  const should = [workflow, [input], row.taskQueue, runTimeoutMs, policiesOf(row), timesOf(row.when), row.version];
+  const memo = [versionIn(there), installationIn(action.memo)];
+  const is = [workflowType, args, taskQueue, timeout, policies, timesIn(spec), memo];
+  const { workflow, input, runTimeoutMs, version, installation } = row;
+  const own = [version, installation];
+  const should = [workflow, [input], row.taskQueue, runTimeoutMs, policiesOf(row), timesOf(row.when), own];
   return !isDeepStrictEqual(is, should);
 }
 

@@ -1,6 +1,6 @@
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { type RunRef, workflowIdOf } from '../core/run.js';
+import { isForeign } from '../core/installation.js';
 import type { RunStatus } from '../ports/engine.js';
 
 /** A workflow task that has failed twice fails for a reason that does not go away with time. */
@@ -19,9 +19,11 @@ const FIRST_EVENTS = 3;
 const { EventType } = proto.temporal.api.enums.v1;
 type PendingTask = proto.temporal.api.workflow.v1.IPendingWorkflowTaskInfo;
 
-export async function describeRun(client: Client, run: RunRef): Promise<RunStatus> {
+/** A run of another installation under this id does not walk our item, so ours is gone. */
+export async function describeRun(client: Client, run: WorkflowHandle, own: string | undefined): Promise<RunStatus> {
   try {
-    const { status, raw, historyLength } = await client.workflow.getHandle(workflowIdOf(run)).describe();
+    const { status, raw, historyLength, memo } = await run.describe();
+    if (isForeign(memo, own)) return { is: 'gone', how: 'foreign' };
     if (status.name !== 'RUNNING') return { is: 'gone', how: status.name.toLowerCase() };
     const task = raw.pendingWorkflowTask;
     // Most runs in a backlog are at their first workflow task, so they need no second question.
@@ -36,10 +38,14 @@ export async function describeRun(client: Client, run: RunRef): Promise<RunStatu
 /** Why the run's workflow tasks fail again and again. Null: they do not fail, or they time out because no worker
  *  answers. Each signal restarts the count of attempts, and history holds only the first failure of each count, so both
  *  are looked at: either alone would miss failures. */
-async function failureOf(client: Client, run: RunRef, { attempt }: PendingTask): Promise<string | null> {
+async function failureOf(
+  client: Client,
+  { workflowId }: WorkflowHandle,
+  { attempt }: PendingTask,
+): Promise<string | null> {
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,
-    execution: { workflowId: workflowIdOf(run) },
+    execution: { workflowId },
     maximumPageSize: LATEST_EVENTS,
   });
   const events = history?.events ?? [];

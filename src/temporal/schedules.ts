@@ -6,6 +6,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { AppError } from '../core/errors.js';
+import { type Membership, NO_MEMBERSHIP, nameIn } from '../core/installation.js';
 import type { ScheduleRow } from '../core/schedules.js';
 import type { Schedules, ScheduleStatus } from '../ports/schedules.js';
 import { CALL_LIMIT_MS, callUnlessAway } from './engine.js';
@@ -13,15 +14,21 @@ import { CALL_LIMIT_MS, callUnlessAway } from './engine.js';
 /** To describe a schedule, Temporal asks the schedule's own workflow, which on a busy server answers after seconds. */
 export const DESCRIBE_LIMIT_MS = 10_000;
 
-export function createTemporalSchedules(client: Client, rows: readonly ScheduleRow[]): Schedules {
+export function createTemporalSchedules(
+  client: Client,
+  rows: readonly ScheduleRow[],
+  own: Membership = NO_MEMBERSHIP,
+): Schedules {
+  const change = (id: string, act: (schedule: ScheduleHandle) => Promise<void>, limitMs = CALL_LIMIT_MS) =>
+    changeSchedule(client, own, { id, act, limitMs });
   return {
     rows,
-    find: (id) => callUnlessAway(client, DESCRIBE_LIMIT_MS, () => find(client, id)),
+    find: (id) => callUnlessAway(client, DESCRIBE_LIMIT_MS, () => find(client, nameIn(own.name, id))),
     // By default the SDK would start a second run beside the first, of which the schedule does not even know.
-    trigger: (id) => change(client, id, (schedule) => schedule.trigger(ScheduleOverlapPolicy.SKIP)),
-    abort: (id) => change(client, id, (schedule) => abortRuns(client, schedule), DESCRIBE_LIMIT_MS),
-    pause: (id, why) => change(client, id, (schedule) => schedule.pause(why)),
-    resume: (id, why) => change(client, id, (schedule) => schedule.unpause(why)),
+    trigger: (id) => change(id, (schedule) => schedule.trigger(ScheduleOverlapPolicy.SKIP)),
+    abort: (id) => change(id, (schedule) => abortRuns(client, schedule), DESCRIBE_LIMIT_MS),
+    pause: (id, why) => change(id, (schedule) => schedule.pause(why)),
+    resume: (id, why) => change(id, (schedule) => schedule.unpause(why)),
   };
 }
 
@@ -54,15 +61,17 @@ async function abortRuns(client: Client, schedule: ScheduleHandle): Promise<void
   }
 }
 
-async function change(
-  client: Client,
-  id: string,
-  act: (schedule: ScheduleHandle) => Promise<void>,
-  limitMs = CALL_LIMIT_MS,
-): Promise<void> {
+interface Change {
+  id: string;
+  act(schedule: ScheduleHandle): Promise<void>;
+  limitMs: number;
+}
+
+async function changeSchedule(client: Client, own: Membership, { id, act, limitMs }: Change): Promise<void> {
   const isDone = await callUnlessAway(client, limitMs, () =>
     callUnlessMissing(async () => {
-      await act(client.schedule.getHandle(id));
+      own.id();
+      await act(client.schedule.getHandle(nameIn(own.name, id)));
       return true;
     }),
   );

@@ -1,4 +1,6 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
+import { nameIn } from '../core/installation.js';
+import { refuseForeignTasks, type WorkerMembership } from './refuse-foreign-tasks.js';
 import { taskQueueOf } from './task-queues.js';
 
 export interface WorkerOptions {
@@ -10,6 +12,8 @@ export interface WorkerOptions {
   activities: object;
   maxActivities: number;
   shutdownGraceMs: number;
+  /** Left out: the program is alone in its namespace. */
+  membership?: WorkerMembership;
 }
 
 /** After a worker's death the next workflow task waits for its sticky queue this long; the default of 10 s would be felt. */
@@ -41,11 +45,13 @@ export type QueueWorkerOptions = ActivityOptions & { queue: string; workflowBund
 
 type ActivityOptions = Omit<WorkerOptions, 'workflowBundle'>;
 
-function createWorker(options: ActivityOptions & Partial<WorkerOptions>, taskQueue: string): Promise<Worker> {
+function createWorker(options: ActivityOptions & Partial<WorkerOptions>, queue: string): Promise<Worker> {
+  const { membership } = options;
   return Worker.create({
     connection: options.connection,
     namespace: options.namespace,
-    taskQueue,
+    taskQueue: nameIn(membership?.name ?? '', queue),
+    ...(membership && { interceptors: { activity: [refuseForeignTasks(membership)] } }),
     identity: options.identity,
     ...(options.workflowBundle && { workflowBundle: options.workflowBundle }),
     activities: options.activities,

@@ -1,4 +1,5 @@
 import { CancellationScope, isCancellation, proxyActivities, rootCause, workflowInfo } from '@temporalio/workflow';
+import { installationIn, type OfInstallation } from '../core/installation.js';
 import type { JobActivities, JobFacts } from '../core/jobs.js';
 
 /** The facts that a run collects. They are stored however the run ends. */
@@ -40,7 +41,8 @@ export async function recordExecution(
 ): Promise<JobFacts | null> {
   const { runId, runStartTime, runTimeoutMs = DEFAULT_TIMEOUT_MS } = workflowInfo();
   const spentMs = (): number => Date.now() - runStartTime.getTime();
-  const begun = await beginJob({ job: name, runId, timeoutMs: Math.max(0, runTimeoutMs - spentMs()) });
+  const own = ofInstallation();
+  const begun = await beginJob({ ...own, job: name, runId, timeoutMs: Math.max(0, runTimeoutMs - spentMs()) });
   if (!begun.begun) return null;
 
   const record: ExecutionRecord = { result: {}, phases: {}, errors: [], idle: false };
@@ -51,11 +53,17 @@ export async function recordExecution(
     const isAborted = isCancellation(error);
     const status = isAborted ? 'aborted' : 'failed';
     const errors = isAborted ? record.errors : [...record.errors, rootMessageOf(error)];
-    await CancellationScope.nonCancellable(() => endJob({ id, status, ...record, idle: false, errors }));
+    await CancellationScope.nonCancellable(() => endJob({ ...own, id, status, ...record, idle: false, errors }));
     throw error;
   }
-  await endJob({ id, status: 'completed', ...record });
+  await endJob({ ...own, id, status: 'completed', ...record });
   return record.result;
+}
+
+/** The installation of this run, for the arguments of its activities: a worker of another installation refuses them. */
+export function ofInstallation(): OfInstallation {
+  const installation = installationIn(workflowInfo().memo);
+  return installation === undefined ? {} : { installation };
 }
 
 /** Adds the time of the work to the phase, also when the work fails. It is workflow time, so waiting for a worker is

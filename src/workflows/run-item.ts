@@ -12,7 +12,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type RunActivities, type RunInput, type RunRef, STAGE_GRACE_MS, type StageInput } from '../core/run.js';
+import { type RunActivities, type RunInput, type OwnRun, STAGE_GRACE_MS, type StageInput } from '../core/run.js';
 import type { EndStep, StageStep, Step, UnitsStep, WaitStep } from '../core/step.js';
 
 type StageActivities = Record<string, (input: StageInput) => Promise<Step>>;
@@ -39,7 +39,8 @@ const { nextStep, endRun } = proxyActivities<RunActivities>({ startToCloseTimeou
 /** Walks one item: does what each step says until a step says end. It knows no pipeline's table, so a changed table
  *  can't break a run that is on its way. */
 export async function runItem(input: RunInput): Promise<EndStep['why']> {
-  const run: RunRef = { pipeline: input.pipeline, itemId: input.itemId, epoch: input.epoch };
+  const { pipeline, itemId, epoch, installation } = input;
+  const run: OwnRun = { pipeline, itemId, epoch, ...(installation !== undefined && { installation }) };
   let wakes = 0;
   setHandler(wakeSignal, () => {
     wakes += 1;
@@ -73,7 +74,7 @@ export async function runItem(input: RunInput): Promise<EndStep['why']> {
 }
 
 /** No async function where a promise can be passed on: the SDK notes the stack of every promise that a workflow makes. */
-function perform(run: RunRef, step: Exclude<Step, EndStep>): Promise<Step> {
+function perform(run: OwnRun, step: Exclude<Step, EndStep>): Promise<Step> {
   switch (step.do) {
     case 'stage':
       return runStage(run, step);
@@ -90,11 +91,11 @@ async function waitForWake(step: WaitStep, woken: () => boolean): Promise<void> 
   else await condition(woken, step.forMs);
 }
 
-function runStage(run: RunRef, step: StageStep): Promise<Step> {
+function runStage(run: OwnRun, step: StageStep): Promise<Step> {
   return step.short ? localActivity(run, step) : activity(run, step, '');
 }
 
-function activity(run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
+function activity(run: OwnRun, step: StageStep | UnitsStep, unit: string): Promise<Step> {
   const stages = proxyActivities<StageActivities>({
     startToCloseTimeout: step.withinMs + STAGE_GRACE_MS,
     heartbeatTimeout: step.beatsMs,
@@ -105,7 +106,7 @@ function activity(run: RunRef, step: StageStep | UnitsStep, unit: string): Promi
   return call(stages, run, step, unit);
 }
 
-function localActivity(run: RunRef, step: StageStep): Promise<Step> {
+function localActivity(run: OwnRun, step: StageStep): Promise<Step> {
   const stages = proxyLocalActivities<StageActivities>({
     startToCloseTimeout: step.withinMs + STAGE_GRACE_MS,
     retry: RETRY,
@@ -114,17 +115,18 @@ function localActivity(run: RunRef, step: StageStep): Promise<Step> {
   return call(stages, run, step, '');
 }
 
-function call(stages: StageActivities, run: RunRef, step: StageStep | UnitsStep, unit: string): Promise<Step> {
+function call(stages: StageActivities, run: OwnRun, step: StageStep | UnitsStep, unit: string): Promise<Step> {
   const stage = stages[step.stage];
   if (!stage) throw new TypeError(`no activity ${step.stage}`);
-  const { pipeline, itemId, epoch } = run;
+  const { pipeline, itemId, epoch, installation } = run;
   const { visit, state, withinMs, beatsMs } = step;
-  return stage({ pipeline, itemId, epoch, visit, state, stage: step.stage, unit, withinMs, beatsMs });
+  const input: StageInput = { pipeline, itemId, epoch, visit, state, stage: step.stage, unit, withinMs, beatsMs };
+  return stage(installation === undefined ? input : { ...input, installation });
 }
 
 /** Runs a window of units, `width` at once. If a unit answers anything but `next` (the item is in another state, or
  *  held), no further unit begins. A failed unit does not stop the others. */
-async function runWindow(run: RunRef, step: UnitsStep): Promise<Step> {
+async function runWindow(run: OwnRun, step: UnitsStep): Promise<Step> {
   const waiting = [...step.units];
   let follow: Step = { do: 'next' };
   async function lane(): Promise<void> {

@@ -25,7 +25,7 @@ import {
   resultOf,
   type RunJobInput,
 } from '../core/jobs.js';
-import { rootMessageOf } from './execution.js';
+import { ofInstallation, rootMessageOf } from './execution.js';
 
 /** Each is one short transaction. If the database is away, the run waits for it as long as the run may take. */
 const { beginJob, endJob } = proxyActivities<JobActivities>({
@@ -68,13 +68,15 @@ export async function runJob(input: RunJobInput): Promise<JobResult | null> {
   try {
     throwIfAborted();
     const { isLast, isWhole } = await turnPages(input, job);
-    await CancellationScope.nonCancellable(() => endJob(endOf(input, job, { isLast, isWhole })));
+    await CancellationScope.nonCancellable(() =>
+      endJob({ ...ofInstallation(), ...endOf(input, job, { isLast, isWhole }) }),
+    );
     const { record } = job;
     return { result: resultOf(record, isWhole), errors: record.errors, costCents: record.costCents };
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     const end = isCancellation(error) ? abortedEnd(job) : failedEnd(input, job, error);
-    await CancellationScope.nonCancellable(() => endJob(end));
+    await CancellationScope.nonCancellable(() => endJob({ ...ofInstallation(), ...end }));
     throw error;
   }
 }
@@ -84,7 +86,7 @@ async function begin({ job, key, input }: RunJobInput): Promise<CarriedJob | nul
   const timeoutMs = executionTimeoutMs ?? runTimeoutMs ?? DEFAULT_TIMEOUT_MS;
   const startMs = startTime.getTime();
   const timeoutAt = new Date(startMs + timeoutMs).toISOString();
-  const begun = await beginJob({ job, key, input, runId, timeoutAt });
+  const begun = await beginJob({ ...ofInstallation(), job, key, input, runId, timeoutAt });
   if (!begun.begun) return null;
   return {
     execution: begun.id,
@@ -105,7 +107,7 @@ async function turnPages(input: RunJobInput, job: CarriedJob): Promise<LastPage>
     setCurrentDetails(`**${input.job}**: ${job.record.pages} pages done`);
     const begunAt = Date.now();
     const { cursor, record, execution, startedAt, deadline } = job;
-    const told = { job: input.job, input: input.input, atMost: allowanceOf(perSecond) };
+    const told = { ...ofInstallation(), job: input.job, input: input.input, atMost: allowanceOf(perSecond) };
     const { runPage } = pagesOf(input, Math.max(LATE_PAGE_MS, job.pagesEndAt - begunAt));
     const page = await runPage({ ...told, execution, startedAt, cursor, deadline, record });
     job.record = page.record;

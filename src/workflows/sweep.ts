@@ -2,7 +2,7 @@ import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow'
 import type { JobFacts } from '../core/jobs.js';
 import { sweepIdOf, type SweepInput } from '../core/schedules.js';
 import { emptyPage, type SweepActivities, type SweepPage } from '../core/sweep-page.js';
-import { type ExecutionRecord, timePhase, recordExecution } from './execution.js';
+import { type ExecutionRecord, ofInstallation, timePhase, recordExecution } from './execution.js';
 
 /** A page asks the engine about each of its stuck items; it beats meanwhile, so that a killed or frozen worker is seen soon. */
 const { sweepPage } = proxyActivities<SweepActivities>({
@@ -24,7 +24,8 @@ export async function sweep({ pipeline, rescues }: SweepInput): Promise<JobFacts
     const total = emptyPage();
     let pages = 0;
     while (!total.isLast && !isTimeUp()) {
-      const page = await timePhase(record, 'pages', () => sweepPage({ pipeline, startedAt, rescuesLeft: rescues }));
+      const input = { ...ofInstallation(), pipeline, startedAt, rescuesLeft: rescues };
+      const page = await timePhase(record, 'pages', () => sweepPage(input));
       addPage(total, page);
       pages += 1;
       note(record, total, pages);

@@ -110,7 +110,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
       trustProxy: options.trustProxy ?? null,
       bodyLimitBytes: config.api.bodyLimitBytes,
       pauses: config.api.pauses,
-      temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default' },
+      temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default', installation: '' },
       sendsMail: options.sendsMail ?? false,
       links: { secret: SECRET, publicUrl: undefined },
     },

@@ -57,6 +57,8 @@ describe('npm run doctor', () => {
       'search attribute',
       'schedules',
       ...Object.keys(PIPELINES).map((name) => `pipeline ${name}`),
+      'installation',
+      'namespace',
       'api',
       'tokens',
       'data folder',

@@ -14,7 +14,7 @@ import { ensureAdminToken } from '../../src/start/parts/secrets.js';
 import { createSupervisor } from '../../src/start/embedded/supervisor.js';
 import { whenHealthy } from '../../src/start/embedded/when-healthy.js';
 import { ensureSearchAttribute } from '../../src/temporal/search-attributes.js';
-import { createTestDatabase } from '../support/postgres.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 /** Settings for a process of ours, of which nothing comes from the tester's environment: an empty value is not set. */
 export function settingsOf(told: Record<string, string>): Record<string, string> {
@@ -47,12 +47,18 @@ export interface PartsOptions {
   workers: number;
   /** Settings of this installation alone. */
   told?: Record<string, string>;
+  /** Instead of a database of its own. It is not dropped at the end. */
+  database?: TestDatabase;
+  /** Shares the namespace of this installation, which outlives it. */
+  beside?: Parts;
 }
 
 /** API and workers as real processes on the servers of the test run, supervised as `npm start` does. */
-export async function startParts({ workers, told }: PartsOptions): Promise<Parts> {
+export async function startParts({ workers, told, ...shared }: PartsOptions): Promise<Parts> {
   const dataDir = mkdtempSync(join(tmpdir(), 'unstuck-parts-'));
-  const [database, namespace, port] = [await createTestDatabase(), await createNamespace(), await freePort()];
+  const database = shared.database ?? (await createTestDatabase());
+  const namespace = shared.beside ? sharedNamespace(shared.beside) : await createNamespace();
+  const port = await freePort();
   await ensureSearchAttribute(namespace.client);
   const secret = randomBytes(48).toString('base64url');
   const settings = settingsOf({
@@ -72,7 +78,7 @@ export async function startParts({ workers, told }: PartsOptions): Promise<Parts
     await supervisor.stop();
     process.off('exit', kill);
     await namespace.close();
-    await database.drop();
+    if (!shared.database) await database.drop();
     rmSync(dataDir, { recursive: true, force: true });
   }
   const part = (name: string, script: string) => {
@@ -91,6 +97,10 @@ export async function startParts({ workers, told }: PartsOptions): Promise<Parts
   }
   const { token } = await ensureAdminToken(dataDir, { secret });
   return { url, token, pool: database.pool, client: namespace.client, settings, stop };
+}
+
+function sharedNamespace({ client }: Parts) {
+  return { name: client.options.namespace, client, close: () => Promise.resolve() };
 }
 
 function ignore(): void {}

@@ -44,6 +44,7 @@ export interface JobWorkOptions {
 
 export interface PlayOptions {
   runTimeoutMs?: number;
+  memo?: Record<string, string>;
   onStart?(workflowId: string): Promise<void>;
 }
 
@@ -134,6 +135,7 @@ export async function openMaintenance(): Promise<Maintenance> {
       workflowId,
       taskQueue: workflow === 'run-job' ? JOBS_QUEUE : MAINTENANCE_QUEUE,
       args: [input],
+      ...(options.memo && { memo: options.memo }),
       ...(workflow === 'run-job'
         ? { workflowExecutionTimeout: options.runTimeoutMs ?? 60_000 }
         : { workflowRunTimeout: options.runTimeoutMs ?? 60_000 }),

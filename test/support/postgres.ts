@@ -14,10 +14,10 @@ export interface TestDatabase {
 export const templateDatabase = 'unstuck_template';
 
 /** A database of its own for a test file, migrated: call it in `beforeAll`, and `drop` in `afterAll`. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
   const serverUrl = inject('databaseUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await onServer(serverUrl, `create database ${name} template ${templateDatabase}`);
+  await onServer(serverUrl, `create database ${name} template ${template}`);
   const url = urlOfDatabase(serverUrl, name);
   const pool = new pg.Pool({ connectionString: url });
   async function drop(): Promise<void> {
@@ -26,6 +26,23 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await onServer(serverUrl, `drop database ${name} with (force)`);
   }
   return { url, pool, drop };
+}
+
+/** Work on connections that do not outlive it, so that the database can be copied afterwards. */
+export async function visitDatabase<T>(url: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
+  const pool = new pg.Pool({ connectionString: url });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** A copy of the database, as a dump that is restored beside it. Nobody may be connected to the original. */
+export async function copyTestDatabase(url: string): Promise<TestDatabase> {
+  const original = new URL(url).pathname.slice(1);
+  await untilLeft(inject('databaseUrl'), original);
+  return createTestDatabase(original);
 }
 
 export function urlOfDatabase(serverUrl: string, name: string): string {

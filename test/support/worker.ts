@@ -16,6 +16,7 @@ import type { Engine } from '../../src/ports/engine.js';
 import type { Statement } from '../../src/ports/sql.js';
 import type { AnyStage, StageContext, StageResult } from '../../src/ports/stage.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
+import type { WorkerMembership } from '../../src/temporal/refuse-foreign-tasks.js';
 import { createItemWorker } from '../../src/temporal/worker.js';
 import { workflowBundle } from './bundle.js';
 import { itemOf } from './facts.js';
@@ -68,6 +69,8 @@ export interface WorkOptions {
   logger?: Logger;
   /** Instead of the product's workflow code. */
   codePath?: string;
+  /** The installation that it belongs to. */
+  membership?: WorkerMembership;
 }
 
 export interface TestWorker {
@@ -134,6 +137,7 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
       activities: createActivities({ pool, pipeline: current, stages: stagesOf(current, scripts), worker: id, logger }),
       maxActivities: 100,
       shutdownGraceMs: graceMs,
+      ...(options.membership && { membership: options.membership }),
     });
     const running = worker.run();
     const testWorker: TestWorker = {

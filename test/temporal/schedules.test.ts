@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import type { ScheduleRow } from '../../src/core/schedules.js';
 import type { ScheduleStatus } from '../../src/ports/schedules.js';
+import { findForeignSchedule } from '../../src/temporal/find-foreign-schedule.js';
 import { reconcileSchedules } from '../../src/temporal/reconcile-schedules.js';
 import { createTemporalSchedules } from '../../src/temporal/schedules.js';
 import { gate } from '../support/barrier.js';
@@ -24,8 +26,8 @@ function schedules() {
 
 const VERSION = '1.2.3';
 
-function reconcile(client: Client, rows: readonly ScheduleRow[], version = VERSION): Promise<void> {
-  return reconcileSchedules(client, rows, version);
+async function reconcile(client: Client, rows: readonly ScheduleRow[], version = VERSION): Promise<void> {
+  await reconcileSchedules(client, rows, { version });
 }
 
 async function statusOf(id: string): Promise<ScheduleStatus> {
@@ -84,6 +86,59 @@ describe('reconciling', () => {
     await reconcile(maintenance.client, [rowOf('changed', { when: { dailyAt: '05:00' } })]);
     const { spec } = await describeSchedule('changed');
     expect([spec.intervals?.length ?? 0, spec.calendars?.[0]?.hour[0]?.start]).toEqual([0, 5]);
+  });
+
+  it('leaves a schedule of another installation alone, and names the installation', async () => {
+    const [ours, theirs] = [randomUUID(), randomUUID()];
+    const write = (id: string, rescues: number) => {
+      const row = rowOf('owned', { input: { pipeline: 'straight', rescues } });
+      return reconcileSchedules(maintenance.client, [row], { version: VERSION, installation: { name: '', id } });
+    };
+    expect(await write(theirs, 1)).toBeNull();
+
+    expect(await write(ours, 2)).toEqual({ schedule: 'owned', installation: theirs });
+    expect(await describeSchedule('owned')).toMatchObject({
+      action: { args: [{ rescues: 1 }], memo: { version: VERSION, installation: theirs } },
+    });
+    const own = { name: '', id: ours };
+    expect(await findForeignSchedule(maintenance.client, ['missing', 'owned'], own)).toEqual({
+      schedule: 'owned',
+      installation: theirs,
+    });
+    expect(await findForeignSchedule(maintenance.client, ['owned'], { name: '', id: theirs })).toBeNull();
+    expect(await findForeignSchedule(maintenance.client, ['owned'], { name: 'blue', id: ours })).toBeNull();
+  });
+
+  it('writes a schedule again that a version without the id has written', async () => {
+    const installation = { name: '', id: randomUUID() };
+    await reconcile(maintenance.client, [rowOf('upgraded')]);
+
+    expect(await findForeignSchedule(maintenance.client, ['upgraded'], installation)).toBeNull();
+    await reconcileSchedules(maintenance.client, [rowOf('upgraded')], { version: VERSION, installation });
+
+    expect((await describeSchedule('upgraded')).action.memo).toEqual({
+      version: VERSION,
+      installation: installation.id,
+    });
+  });
+
+  it('gives the schedules and runs of an installation with a name that name', async () => {
+    const installation = { name: 'blue', id: randomUUID() };
+    const rows = [rowOf('both')];
+    await reconcile(maintenance.client, rows);
+    await reconcileSchedules(maintenance.client, rows, { version: VERSION, installation });
+
+    expect((await describeSchedule('blue.both')).action).toMatchObject({
+      workflowId: 'blue.both',
+      memo: { installation: installation.id },
+    });
+    expect((await describeSchedule('both')).action).toMatchObject({ workflowId: 'both', memo: { version: VERSION } });
+    const blue = createTemporalSchedules(maintenance.client, rows, { name: 'blue', id: () => installation.id });
+    await blue.pause('both', 'eve: mine alone');
+    expect([(await blue.find('both'))?.paused, (await statusOf('both')).paused]).toEqual([
+      { why: 'eve: mine alone' },
+      null,
+    ]);
   });
 
   it('leaves an operator’s pause as it is, changed table or not', async () => {

@@ -150,6 +150,17 @@ describe('a run of a job', () => {
     ]);
   });
 
+  it('keeps the installation that its activities name when it continues as new', async () => {
+    const worker = await maintenance.workJobs({ owned: countTo(6) });
+    const workflowId = await play('owned', { eventsPerRun: 30 }, { memo: { installation: 'ours' } });
+    await worker.stop();
+
+    const executions = await executionsOf(maintenance.client, { workflowId });
+    expect(executions.length).toBeGreaterThan(1);
+    const last = maintenance.client.workflow.getHandle(workflowId, executions.at(-1)?.runId);
+    expect((await last.describe()).memo).toEqual({ installation: 'ours' });
+  });
+
   it('is aborted though its page answers at that moment and the run would continue as new', async () => {
     const [begun, cancelled] = [gate(), gate()];
     const seen: PageContext[] = [];

@@ -21,6 +21,20 @@ async function resultOf(workflowId: string): Promise<unknown> {
 }
 
 describe('a sweep', () => {
+  it('names its installation to every activity, so that no worker of another installation sweeps its items', async () => {
+    const asked: SweepPageInput[] = [];
+    const worker = await maintenance.work({
+      async sweepPage(input) {
+        asked.push(input);
+        return pageOf({ isLast: true });
+      },
+    });
+    await maintenance.play('sweep', { pipeline: 'owned', rescues: 1 }, { memo: { installation: 'ours' } });
+    await worker.stop();
+
+    expect(asked).toMatchObject([{ pipeline: 'owned', installation: 'ours' }]);
+  });
+
   it('turns page after page and keeps what all of them saw', async () => {
     const asked: SweepPageInput[] = [];
     const pages = [

@@ -1,10 +1,12 @@
 import { diagnose, type Diagnosis, type Facts } from '../../core/diagnosis.js';
+import { nameIn } from '../../core/installation.js';
 import { isAwaits } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { workflowIdOf } from '../../core/run.js';
 import { type Staleness, stalenessOf } from '../../core/staleness.js';
 import type { AuditEntry } from '../../db/generated/client.js';
 import type { ItemView } from '../../db/reads/item-view.js';
+import type { ApiSettings } from '../parts.js';
 import type { ItemAnswer } from './item-schema.js';
 import { receiptAnswer } from '../operators/receipt-answer.js';
 
@@ -13,7 +15,7 @@ export interface AnswerContext {
   /** Temporal's answer about the run, if Temporal was asked. */
   said: Partial<Facts>;
   isEngineThere: boolean;
-  temporalUi: { url: string; namespace: string } | null;
+  temporalUi: ApiSettings['temporalUi'];
 }
 
 /** Lines of the timeline that are sent. */
@@ -60,8 +62,9 @@ export function itemAnswer(view: ItemView, { pipeline, said, isEngineThere, temp
   };
 }
 
-function linkOf(ui: { url: string; namespace: string }, item: ItemView['item']): string {
-  const workflowId = workflowIdOf({ pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
+function linkOf(ui: NonNullable<ApiSettings['temporalUi']>, item: ItemView['item']): string {
+  const run = workflowIdOf({ pipeline: item.pipeline, itemId: item.id, epoch: item.epoch });
+  const workflowId = nameIn(ui.installation, run);
   const path = ['namespaces', ui.namespace, 'workflows', workflowId].map(encodeURIComponent).join('/');
   return `${ui.url.replace(/\/+$/, '')}/${path}`;
 }

@@ -4,14 +4,13 @@ import { isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { giveUpAfter } from '../../api/items/engine-health.js';
 import { countLivingPollers } from '../../core/living-pollers.js';
-import { schedulesOf } from '../../core/schedules.js';
+import { nameIn } from '../../core/installation.js';
 import { findPresence } from '../../db/recovery/queue-facts.js';
 import { PIPELINES } from '../../domains/tables.js';
 import { createTemporalSchedules, DESCRIBE_LIMIT_MS } from '../../temporal/schedules.js';
 import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
 import { taskQueueOf } from '../../temporal/task-queues.js';
-import { scheduledJobsOf } from '../parts/jobs.js';
-import { pipelinesOf } from '../parts/pipelines.js';
+import { scheduleRowsOf } from '../parts/schedule-rows.js';
 import { type Check, type Finding, type Patient, reportOk, reportProblem, reportWarning } from './check.js';
 import { clockFinding } from './clock.js';
 
@@ -103,8 +102,9 @@ async function checkSearchAttribute({ temporal }: Patient): Promise<Finding> {
 }
 
 async function checkSchedules({ config, temporal }: Patient): Promise<Finding> {
-  const rows = schedulesOf(pipelinesOf(config), scheduledJobsOf(config), config.schedules).filter(({ isOn }) => isOn);
-  const schedules = createTemporalSchedules(temporal, rows);
+  const rows = scheduleRowsOf(config).filter(({ isOn }) => isOn);
+  const membership = { name: config.installation, id: () => undefined };
+  const schedules = createTemporalSchedules(temporal, rows, membership);
   const found = await Promise.all(rows.map(async ({ id }) => ({ id, status: await schedules.find(id) })));
   const missing = found.filter(({ status }) => status === null).map(({ id }) => id);
   const paused = found.filter(({ status }) => status?.paused).map(({ id }) => id);
@@ -123,9 +123,9 @@ async function checkSchedules({ config, temporal }: Patient): Promise<Finding> {
   return reportOk(`${found.length} schedules are there: ${found.map(({ id }) => id).join(', ')}.`);
 }
 
-async function checkPolled({ installation, pool, temporal }: Patient, pipeline: string): Promise<Finding> {
+async function checkPolled({ config, installation, pool, temporal }: Patient, pipeline: string): Promise<Finding> {
   const { namespace } = installation.temporal;
-  const queue = taskQueueOf(pipeline);
+  const queue = nameIn(config.installation, taskQueueOf(pipeline));
   const polled = await Promise.all(
     Object.entries(KINDS).map(async ([kind, type]) => {
       const pollers = await pollersOf(temporal, namespace, queue, type);

@@ -14,6 +14,7 @@ import type { Engine } from '../../ports/engine.js';
 import type { JobPage, JobPart, JobParts, RetentionPart } from '../../ports/job.js';
 import type { StartableJob } from '../../temporal/jobs.js';
 import { createQueueWorker } from '../../temporal/worker.js';
+import { type Admission, membershipOf } from './admission.js';
 import { settingsOf } from './domain.js';
 import { keepWorking, WORKFLOW_BUNDLE } from './keep-working.js';
 
@@ -91,6 +92,7 @@ export interface JobWorkerParts {
   /** As operators see it beside each run in the Temporal Web UI. */
   identity: string;
   logger: Logger;
+  admission: Pick<Admission, 'name' | 'admitted'>;
 }
 
 /** Works on the queue of all jobs, and on the queues that jobs have for themselves, until `stop` is aborted. Each has a worker of
@@ -115,7 +117,7 @@ export async function runJobs(parts: JobWorkerParts & { databaseUrl: string }, s
 export async function jobsWorkerOf(parts: JobWorkerParts, connection: NativeConnection): Promise<Worker> {
   const jobs = jobsOf(parts.config).filter(({ queue }) => queue === undefined);
   return createQueueWorker({
-    ...workerPartsOf(parts, connection),
+    ...(await workerPartsOf(parts, connection)),
     queue: JOBS_QUEUE,
     workflowBundle: WORKFLOW_BUNDLE,
     activities: { ...createExecutionActivities(parts.pool), ...(await pagesOf(parts, jobs)) },
@@ -132,7 +134,7 @@ async function runQueue(
   const pool = createPool({ url: parts.databaseUrl, size: CONNECTIONS_OF_OWN, name: queue });
   const create = async (connection: NativeConnection): Promise<Worker> =>
     createQueueWorker({
-      ...workerPartsOf(parts, connection),
+      ...(await workerPartsOf(parts, connection)),
       queue,
       activities: await pagesOf({ ...parts, pool }, jobs),
       maxActivities: MAX_ACTIVITIES_OF_OWN,
@@ -150,6 +152,7 @@ async function pagesOf({ pool, engine, pipelines, logger }: JobWorkerParts, jobs
   return createPageActivities({ pool, pages: Object.fromEntries(await Promise.all(created)), logger });
 }
 
-function workerPartsOf({ config, identity }: JobWorkerParts, connection: NativeConnection) {
-  return { connection, namespace: config.temporal.namespace, identity, shutdownGraceMs: GRACE_MS };
+async function workerPartsOf({ config, identity, admission }: JobWorkerParts, connection: NativeConnection) {
+  const membership = await membershipOf(admission);
+  return { connection, namespace: config.temporal.namespace, identity, shutdownGraceMs: GRACE_MS, membership };
 }

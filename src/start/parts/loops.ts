@@ -18,6 +18,7 @@ import type { Engine } from '../../ports/engine.js';
 import type { EventHub } from '../../ports/event-hub.js';
 import type { Schedules } from '../../ports/schedules.js';
 import type { Metrics } from '../../telemetry/metrics.js';
+import type { Admission } from './admission.js';
 import { channelsOf } from './channels.js';
 import { lettersOf } from './from-domains.js';
 import { runJobs } from './jobs.js';
@@ -38,6 +39,7 @@ export interface LoopParts {
   schedules: Schedules;
   metrics: Metrics;
   logger: Logger;
+  admission: Admission;
 }
 
 export interface Loops {
@@ -63,7 +65,7 @@ export function startLoops(parts: LoopParts): Loops {
   const small = [closeQuietBreakers(parts), ...FIGURE_SOURCES.map((source) => startFigureCounter(source, counting))];
   const over = new AbortController();
   const identity = `api@${hostname()}:${process.pid}`;
-  const working = { config, pool, engine, pipelines, identity, logger };
+  const working = { config, pool, engine, pipelines, identity, logger, admission: parts.admission };
   const maintenance = runMaintenance(working, { client, rows: schedules.rows }, over.signal);
   const jobs = runJobs({ ...working, databaseUrl }, over.signal);
   const retired = endRetiredRuns(working, client, over.signal);

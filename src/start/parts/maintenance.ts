@@ -11,6 +11,7 @@ import type { Pipeline } from '../../core/pipeline.js';
 import type { Engine } from '../../ports/engine.js';
 import { reconcileSchedules } from '../../temporal/reconcile-schedules.js';
 import { createQueueWorker } from '../../temporal/worker.js';
+import { type Admission, membershipOf } from './admission.js';
 import { keepWorking, retryUntilStopped, awaitUnlessStopped, WORKFLOW_BUNDLE } from './keep-working.js';
 
 /** A Temporal whose store was lost comes back without schedules, and nothing would sweep the items whose runs it lost. */
@@ -30,20 +31,25 @@ export interface MaintenanceParts {
   /** As operators see it beside each run in the Temporal Web UI. */
   identity: string;
   logger: Logger;
+  admission: Pick<Admission, 'name' | 'admitted'>;
 }
 
 /** Reconciles the schedules and works on the task queue `maintenance`. Both happen in the background and are tried
  *  again until Temporal is there, so that the process can serve requests meanwhile. Resolves when both have ended,
  *  after `stop` is aborted. */
 export async function runMaintenance(
-  parts: MaintenanceParts,
+  parts: MaintenanceParts & { admission: Admission },
   schedules: { client: Client; rows: readonly ScheduleRow[] },
   stop: AbortSignal,
 ): Promise<void> {
-  const { logger } = parts;
+  const { logger, admission } = parts;
   const { client, rows } = schedules;
-  const build = readVersion();
-  const reconcile = (): Promise<void> => awaitUnlessStopped(stop, reconcileSchedules(client, rows, build));
+  const version = readVersion();
+  async function reconcile(): Promise<void> {
+    const installation = { name: admission.name, id: await admission.admitted };
+    const foreign = await awaitUnlessStopped(stop, reconcileSchedules(client, rows, { version, installation }));
+    if (foreign) admission.refuse(foreign);
+  }
   async function keepReconciled(): Promise<void> {
     while (!stop.aborted) {
       await retryUntilStopped(logger, 'schedules could not be reconciled; trying again', stop, reconcile);
@@ -56,8 +62,8 @@ export async function runMaintenance(
   ]);
 }
 
-export function maintenanceWorkerOf(parts: MaintenanceParts, connection: NativeConnection): Promise<Worker> {
-  const { config, pool, identity } = parts;
+export async function maintenanceWorkerOf(parts: MaintenanceParts, connection: NativeConnection): Promise<Worker> {
+  const { config, pool, identity, admission } = parts;
   const { sweepPage } = createSweep({ ...parts, rescuesPerSecond: config.schedules.rescuesPerSecond });
   return createQueueWorker({
     queue: MAINTENANCE_QUEUE,
@@ -68,5 +74,6 @@ export function maintenanceWorkerOf(parts: MaintenanceParts, connection: NativeC
     activities: createMaintenanceActivities({ pool, sweepPage }),
     maxActivities: MAX_ACTIVITIES,
     shutdownGraceMs: GRACE_MS,
+    membership: await membershipOf(admission),
   });
 }

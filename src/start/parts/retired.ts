@@ -18,9 +18,12 @@ const ROUND_MS = 20_000;
 const OPEN_RUNS = `ExecutionStatus = "Running" AND TaskQueue IN (${RETIRED_QUEUES.map((name) => `"${name}"`).join(', ')})`;
 
 /** Lets runs end that a version before `run-job` has left on its queues (src/workflows/retired.ts). Workers of these queues run only
- *  while there is such a run, because each of them costs memory and a thread. */
+ *  while there is such a run, because each of them costs memory and a thread. An installation with a name has no such run: those in
+ *  its namespace belong to another installation. */
 export async function endRetiredRuns(parts: JobWorkerParts, client: Client, stop: AbortSignal): Promise<void> {
+  if (parts.admission.name !== '') return;
   async function look(): Promise<void> {
+    await parts.admission.admitted;
     const { count } = await awaitUnlessStopped(stop, client.workflow.count(OPEN_RUNS));
     if (count > 0) await runWithinTime({ signal: stop, timeoutMs: ROUND_MS }, (over) => workOnce(parts, over));
   }

@@ -1,4 +1,5 @@
 import { ConfigError, EXIT_CONFIG } from '../../config.js';
+import { RefusedError } from './refused-error.js';
 
 /** How often the supervisor is told that this process is there. */
 const ALIVE_EVERY_MS = 1_000;
@@ -31,5 +32,5 @@ export function sayReady(): void {
 
 function reportFailure(error: unknown): number {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  return error instanceof ConfigError ? EXIT_CONFIG : 1;
+  return error instanceof ConfigError || error instanceof RefusedError ? EXIT_CONFIG : 1;
 }

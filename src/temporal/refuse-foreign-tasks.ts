@@ -1,0 +1,33 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { installationIn, isForeign } from '../core/installation.js';
+
+/** The installation of a worker. */
+export interface WorkerMembership {
+  name: string;
+  id: string;
+  /** Told of every task of another installation that Temporal has given to this worker. */
+  onForeign?(): void;
+}
+
+/** A worker that belongs to the run takes the task at the next try, or a little later. */
+const RETRY_MS = 1_000;
+
+/** Refuses activities of another installation's runs before they reach the database: its rows are not here, or they are a copy's. The
+ *  arguments of an activity name the installation; those of a run from an older version do not. */
+export function refuseForeignTasks({ id, onForeign }: WorkerMembership): ActivityInterceptorsFactory {
+  return () => ({
+    inbound: {
+      execute(input, next) {
+        const [argument] = input.args as [Readonly<Record<string, unknown>> | undefined];
+        if (!isForeign(argument, id)) return next(input);
+        onForeign?.();
+        throw ApplicationFailure.create({
+          message: `this run belongs to installation ${String(installationIn(argument))}, and this worker to installation ${id}; stop this worker, or give its installation another TEMPORAL_NAMESPACE or INSTALLATION`,
+          type: 'foreign_installation',
+          nextRetryDelay: RETRY_MS,
+        });
+      },
+    },
+  });
+}
