@@ -94,7 +94,8 @@ function isPem(path: string, label: string): boolean {
   try {
     const { size } = statSync(path);
     return (
-      size <= MAX_PEM_BYTES && new RegExp(`^-----BEGIN (?!ENCRYPTED)(\\w+ )?${label}-----`, 'm').test(readFileSync(path, 'utf8'))
+      size <= MAX_PEM_BYTES &&
+      new RegExp(`^-----BEGIN (?!ENCRYPTED)(\\w+ )?${label}-----`, 'm').test(readFileSync(path, 'utf8'))
     );
   } catch {
     return false; // the message names the variable and asks for a readable file

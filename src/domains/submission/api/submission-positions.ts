@@ -34,7 +34,10 @@ const Answer = z.object({
   degraded: Degraded,
 });
 
-export function addSubmissionPositionsRoute(app: App, deps: Pick<ApiParts, 'pool' | 'pipelines' | 'engineHealth'>): void {
+export function addSubmissionPositionsRoute(
+  app: App,
+  deps: Pick<ApiParts, 'pool' | 'pipelines' | 'engineHealth'>,
+): void {
   app.get(
     '/api/v1/submissions/positions',
     {
