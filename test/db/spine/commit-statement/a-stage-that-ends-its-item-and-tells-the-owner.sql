@@ -13,25 +13,26 @@ guard AS (
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at
     ),
 ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
       SELECT item_id, $12, visit, stage, unit, attempt, fence, worker, started_at, $13,
+        $14::text,
         NULL::text, NULL::text FROM guard
     ),
 saved AS (INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
-           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $14::int FROM guard),
+           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $15::int FROM guard),
 moved AS (
-      UPDATE items i SET version = i.version + 1, updated_at = now(), state = $15, entered_at = now(), beat_at = now(), error_class = NULL, error_message = NULL, error_stage = NULL, ended_at = now(), end_reason = NULL, start_after = NULL, paused_until = NULL, pause_reason = NULL
+      UPDATE items i SET version = i.version + 1, updated_at = now(), state = $16, entered_at = now(), beat_at = now(), error_class = NULL, error_message = NULL, error_stage = NULL, ended_at = now(), end_reason = NULL, start_after = NULL, paused_until = NULL, pause_reason = NULL
       FROM guard WHERE i.id = guard.item_id
       RETURNING i.id, i.owner, i.version, i.visit, i.epoch
     ), entry AS (
       INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, from_state, to_state, trigger, actor, actor_type, metadata)
-      SELECT id, $16, owner, version, visit, epoch, $17, $18, $19,
-        $20, $21, $22::jsonb
+      SELECT id, $17, owner, version, visit, epoch, $18, $19, $20,
+        $21, $22, $23::jsonb
       FROM moved
     ), told AS (
       INSERT INTO outbox (id, kind, pipeline, item_id, mail_to, sentence, payload)
-      SELECT concat_ws(':', 'item_ended', moved.id, moved.visit), 'item_ended', $23, moved.id,
-        concerned.email, $24, $25::jsonb
+      SELECT concat_ws(':', 'item_ended', moved.id, moved.visit), 'item_ended', $24, moved.id,
+        concerned.email, $25, $26::jsonb
       FROM moved JOIN concerned_people concerned ON concerned.id = moved.id WHERE concerned.email IS NOT NULL
       ON CONFLICT DO NOTHING
     ) SELECT fence FROM guard;
@@ -48,15 +49,16 @@ moved AS (
 -- $11 = '00000000-0000-4000-8000-000000000001'
 -- $12 = 'telling'
 -- $13 = 'done'
--- $14 = 1
--- $15 = 'DONE'
--- $16 = 'telling'
--- $17 = 'READING'
--- $18 = 'DONE'
--- $19 = 'nothing-to-do'
--- $20 = 'worker'
+-- $14 = 'empty'
+-- $15 = 1
+-- $16 = 'DONE'
+-- $17 = 'telling'
+-- $18 = 'READING'
+-- $19 = 'DONE'
+-- $20 = 'nothing-to-do'
 -- $21 = 'worker'
--- $22 = '{"pages":3,"attempt":1}'
--- $23 = 'telling'
--- $24 = 'It ended in DONE (nothing-to-do).'
--- $25 = '{"state":"DONE","trigger":"nothing-to-do"}'
+-- $22 = 'worker'
+-- $23 = '{"pages":3,"attempt":1}'
+-- $24 = 'telling'
+-- $25 = 'It ended in DONE (nothing-to-do).'
+-- $26 = '{"state":"DONE","trigger":"nothing-to-do"}'

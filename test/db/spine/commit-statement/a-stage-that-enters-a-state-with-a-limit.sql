@@ -15,8 +15,9 @@ guard AS (
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at
     ),
 ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
       SELECT item_id, $12, visit, stage, unit, attempt, fence, worker, started_at, $13,
+        $14::text,
         NULL::text, NULL::text FROM guard
     ) SELECT fence FROM guard;
 -- $1 = 'the item'
@@ -32,6 +33,7 @@ ended AS (
 -- $11 = '00000000-0000-4000-8000-000000000001'
 -- $12 = 'admitting'
 -- $13 = 'done'
+-- $14 = 'done'
 
 WITH guard AS (SELECT t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at FROM tasks t WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4),
        saved AS (INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)

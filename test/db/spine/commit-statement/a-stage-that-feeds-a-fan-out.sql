@@ -13,26 +13,27 @@ guard AS (
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at
     ),
 ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
       SELECT item_id, $12, visit, stage, unit, attempt, fence, worker, started_at, $13,
+        $14::text,
         NULL::text, NULL::text FROM guard
     ),
 saved AS (INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
-           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $14::int FROM guard),
+           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $15::int FROM guard),
 fed AS (
       INSERT INTO tasks (item_id, visit, stage, unit, position)
-      SELECT guard.item_id, guard.visit, $15, u.unit, u.position
-      FROM guard, unnest($16::text[]) WITH ORDINALITY AS u (unit, position)
+      SELECT guard.item_id, guard.visit, $16, u.unit, u.position
+      FROM guard, unnest($17::text[]) WITH ORDINALITY AS u (unit, position)
       ON CONFLICT DO NOTHING
     ),
 moved AS (
-      UPDATE items i SET version = i.version + 1, updated_at = now(), state = $17, entered_at = now(), beat_at = now(), error_class = NULL, error_message = NULL, error_stage = NULL
+      UPDATE items i SET version = i.version + 1, updated_at = now(), state = $18, entered_at = now(), beat_at = now(), error_class = NULL, error_message = NULL, error_stage = NULL
       FROM guard WHERE i.id = guard.item_id
       RETURNING i.id, i.owner, i.version, i.visit, i.epoch
     ), entry AS (
       INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, from_state, to_state, trigger, actor, actor_type, metadata)
-      SELECT id, $18, owner, version, visit, epoch, $19, $20, $21,
-        $22, $23, $24::jsonb
+      SELECT id, $19, owner, version, visit, epoch, $20, $21, $22,
+        $23, $24, $25::jsonb
       FROM moved
     ) SELECT fence FROM guard;
 -- $1 = 'the item'
@@ -48,14 +49,15 @@ moved AS (
 -- $11 = '00000000-0000-4000-8000-000000000001'
 -- $12 = 'spread-last'
 -- $13 = 'done'
--- $14 = 1
--- $15 = 'copy'
--- $16 = ["a","b"]
--- $17 = 'COPYING'
--- $18 = 'spread-last'
--- $19 = 'LISTING'
--- $20 = 'COPYING'
--- $21 = 'list-done'
--- $22 = 'worker'
+-- $14 = 'done'
+-- $15 = 1
+-- $16 = 'copy'
+-- $17 = ["a","b"]
+-- $18 = 'COPYING'
+-- $19 = 'spread-last'
+-- $20 = 'LISTING'
+-- $21 = 'COPYING'
+-- $22 = 'list-done'
 -- $23 = 'worker'
--- $24 = '{"pages":3,"attempt":1}'
+-- $24 = 'worker'
+-- $25 = '{"pages":3,"attempt":1}'

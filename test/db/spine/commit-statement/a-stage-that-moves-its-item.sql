@@ -13,20 +13,21 @@ guard AS (
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at
     ),
 ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
       SELECT item_id, $12, visit, stage, unit, attempt, fence, worker, started_at, $13,
+        $14::text,
         NULL::text, NULL::text FROM guard
     ),
 saved AS (INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
-           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $14::int FROM guard),
+           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $15::int FROM guard),
 moved AS (
-      UPDATE items i SET version = i.version + 1, updated_at = now(), state = $15, entered_at = now(), beat_at = now(), error_class = NULL, error_message = NULL, error_stage = NULL
+      UPDATE items i SET version = i.version + 1, updated_at = now(), state = $16, entered_at = now(), beat_at = now(), error_class = NULL, error_message = NULL, error_stage = NULL
       FROM guard WHERE i.id = guard.item_id
       RETURNING i.id, i.owner, i.version, i.visit, i.epoch
     ), entry AS (
       INSERT INTO audit (item_id, pipeline, owner, version, visit, epoch, from_state, to_state, trigger, actor, actor_type, metadata)
-      SELECT id, $16, owner, version, visit, epoch, $17, $18, $19,
-        $20, $21, $22::jsonb
+      SELECT id, $17, owner, version, visit, epoch, $18, $19, $20,
+        $21, $22, $23::jsonb
       FROM moved
     ) SELECT fence FROM guard;
 -- $1 = 'the item'
@@ -42,12 +43,13 @@ moved AS (
 -- $11 = '00000000-0000-4000-8000-000000000001'
 -- $12 = 'straight'
 -- $13 = 'done'
--- $14 = 1
--- $15 = 'CHECKING'
--- $16 = 'straight'
--- $17 = 'READING'
--- $18 = 'CHECKING'
--- $19 = 'read-done'
--- $20 = 'worker'
+-- $14 = 'done'
+-- $15 = 1
+-- $16 = 'CHECKING'
+-- $17 = 'straight'
+-- $18 = 'READING'
+-- $19 = 'CHECKING'
+-- $20 = 'read-done'
 -- $21 = 'worker'
--- $22 = '{"pages":3,"attempt":1}'
+-- $22 = 'worker'
+-- $23 = '{"pages":3,"attempt":1}'

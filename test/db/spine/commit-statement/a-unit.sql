@@ -13,12 +13,13 @@ guard AS (
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at
     ),
 ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
       SELECT item_id, $12, visit, stage, unit, attempt, fence, worker, started_at, $13,
+        $14::text,
         NULL::text, NULL::text FROM guard
     ),
 saved AS (INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
-           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $14::int FROM guard) SELECT fence FROM guard;
+           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $15::int FROM guard) SELECT fence FROM guard;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'PROCESSING'
@@ -32,4 +33,5 @@ saved AS (INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
 -- $11 = '00000000-0000-4000-8000-000000000001'
 -- $12 = 'spread-all'
 -- $13 = 'done'
--- $14 = 1
+-- $14 = 'done'
+-- $15 = 1

@@ -13,8 +13,9 @@ guard AS (
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at
     ),
 ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
       SELECT item_id, $14, visit, stage, unit, attempt, fence, worker, started_at, $15,
+        NULL::text,
         $16::text, $17::text FROM guard
     ),
 moved AS (
