@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startFigureCounter } from '../../src/loops/figure-counter.js';
 import { COUNTING, figureLines } from '../support/figures.js';
 import { useSpine } from '../support/spine.js';
@@ -18,6 +18,9 @@ it('copies of the counter count every attempt once, also those that end while th
     );
   await write(5_000);
   const copies = [1, 2, 3].map(() => startFigureCounter('attempts', deps));
+  onTestFinished(async () => {
+    await Promise.all(copies.map((copy) => copy.stop()));
+  });
   for (let n = 0; n < 20; n += 1) await write(10);
 
   await until('all are counted', async () => {

@@ -16,10 +16,15 @@ import { straight } from '../../support/tables.js';
 const parts = { ...COUNTING, pipelines: { straight } };
 
 let spine: Spine;
+/** Sessions of a test, which end with it. */
+const sessions: pg.PoolClient[] = [];
 beforeEach(async () => {
   spine = await openSpine();
 });
-afterEach(() => spine.close());
+afterEach(async () => {
+  for (const session of sessions.splice(0)) session.release(true);
+  await spine.close();
+});
 
 interface Ended {
   tookMs?: number;
@@ -35,6 +40,12 @@ async function endAttempt(sql: pg.Pool | pg.PoolClient, ended: Ended = {}): Prom
   const { tookMs = 1, hoursAgo = 0, result = 'done', errorClass = null } = ended;
   const at = new Date(Date.now() - hoursAgo * 3_600_000);
   await sql.query(ATTEMPT, [randomUUID(), at, tookMs, result, errorClass]);
+}
+
+async function connect(): Promise<pg.PoolClient> {
+  const session = await spine.pool.connect();
+  sessions.push(session);
+  return session;
 }
 
 async function countOf(kind: string): Promise<number> {
@@ -87,7 +98,7 @@ describe('attempts', () => {
   });
 
   it('of a transaction that commits late are counted once, and so are those that committed before it', async () => {
-    const late = await spine.pool.connect();
+    const late = await connect();
     await late.query('BEGIN');
     await endAttempt(late);
     await endAttempt(spine.pool);
@@ -96,7 +107,6 @@ describe('attempts', () => {
     expect(await countOf('attempt')).toBe(0);
 
     await late.query('COMMIT');
-    late.release();
     await endAttempt(spine.pool);
     await countAll(spine.limited, parts);
     await countAll(spine.limited, parts);
@@ -111,7 +121,7 @@ describe('attempts', () => {
       );
       return rows[0]?.at.getTime() ?? 0;
     };
-    const open = await spine.pool.connect();
+    const open = await connect();
     await open.query('BEGIN');
     await endAttempt(open);
     const { rows } = await spine.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now');
@@ -121,7 +131,6 @@ describe('attempts', () => {
     expect(await asOf()).toBeLessThanOrEqual(opened);
 
     await open.query('COMMIT');
-    open.release();
     await countAll(spine.limited, parts);
     expect(await asOf()).toBeGreaterThanOrEqual(opened);
   });
