@@ -8,7 +8,7 @@ import type { ApiDeps, App } from '../parts.js';
 const Moment = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
 
 const Page = z.strictObject({
-  target: textUpTo(200).optional().describe('The object, such as `pipeline:canary` or `schedule:sweep-canary`'),
+  target: textUpTo(200).optional().describe('The object, such as `pipeline:<name>` or `schedule:<id>`'),
   actor: textUpTo(200).optional().describe('Who did it: the subject of a token'),
   action: textUpTo(100).optional().describe('The act, such as `pause`, `resume` or `trigger`'),
   since: Moment.optional().describe('Done at this time or later'),

@@ -69,8 +69,8 @@ interface Page {
   rowId: string | null;
   /** No row of a transaction below it can come any more. */
   horizon: string;
-  /** No transaction has this id or a later one yet. */
-  latest: string;
+  /** The id of this transaction, which it gets after the horizon was read. */
+  ownXact: string;
   now: Date;
 }
 
@@ -90,15 +90,15 @@ async function addPage(
   return page;
 }
 
-/** After the last page no row lies between the cursor and the horizon. The figures are whole up to now if no transaction was open,
- *  and up to the mark once the horizon has passed it. */
+/** After the last page no row lies between the cursor and the horizon. Every transaction that had an id at the time of the mark has
+ *  a smaller id than the mark, so the figures are whole up to that time once the horizon has passed the mark. */
 function cursorAfter(cursor: Cursor, page: Page, isFull: boolean): Cursor {
-  const { xact, rowId, horizon, latest, now } = page;
+  const { xact, rowId, horizon, ownXact, now } = page;
   if (isFull && xact !== null && rowId !== null) return { ...cursor, xact, rowId };
   const moved = { ...cursor, xact: horizon, rowId: '0' };
-  if (horizon === latest) return { ...moved, asOf: now, markXact: null, markAt: null };
-  if (cursor.markXact !== null && BigInt(cursor.markXact) > BigInt(horizon)) return moved;
-  return { ...moved, asOf: cursor.markAt ?? cursor.asOf, markXact: latest, markAt: now };
+  if (cursor.markXact === null) return { ...moved, markXact: ownXact, markAt: now };
+  if (BigInt(cursor.markXact) >= BigInt(horizon)) return moved;
+  return { ...moved, asOf: cursor.markAt, markXact: ownXact, markAt: now };
 }
 
 async function storeCursor(transaction: Sql, source: FigureSource, cursor: Cursor): Promise<void> {
@@ -132,6 +132,6 @@ function countStatement(source: string): string {
       buckets = ARRAY(SELECT a + b FROM unnest(f.buckets, excluded.buckets) WITH ORDINALITY AS both_of (a, b, n) ORDER BY n)
   )
   SELECT (SELECT count(*)::int FROM page) AS rows, last.xact::text, last.id::text AS "rowId", now(),
-    pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, pg_snapshot_xmax(pg_current_snapshot())::text AS latest
+    pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, pg_current_xact_id()::text AS "ownXact"
   FROM (SELECT 1) AS always LEFT JOIN (SELECT xact, id FROM page ORDER BY xact DESC, id DESC LIMIT 1) last ON true`;
 }
