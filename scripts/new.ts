@@ -17,7 +17,7 @@ async function main(args: readonly string[]): Promise<void> {
   console.log(`written:\n${written.map((path) => `  ${path}`).join('\n')}
 
 next:
-  npm start                                 # stop it first if it runs; it applies its migration; docs/${names.names}.md says how to send ${names.a}
+  npm start                                 # applies the migration; stop a running npm start first; docs/${names.names}.md says how to send ${names.a}
   npm test -- test/domains/${name}
   npm run check`);
 }
