@@ -22,7 +22,7 @@ const LANES = 8;
 /** One of so many commits fails, which is far too few to open a breaker. */
 const FAILS_EVERY = 10;
 
-/** A claim of the other pipeline comes so often. */
+/** The time between two claims of the other pipeline. */
 const CLAIM_EVERY_MS = 20;
 
 const COMMITS_GOAL = 0.8;
@@ -44,8 +44,8 @@ interface Slice {
   claimMs: number;
 }
 
-/** Commits of which one in ten fails, with 300,000 attempts in the breaker's window, one in a hundred of them failed, and with an
- *  empty window, in turn; and what claims of another pipeline take meanwhile. */
+/** Measures commits, of which one in ten fails, and meanwhile the claims of another pipeline. The breaker's window holds 300,000
+ *  attempts, of which one in a hundred failed, or is empty, in turn. */
 export async function benchmark(): Promise<boolean> {
   return withServer(measure);
 }

@@ -17,7 +17,7 @@ import type { Scene } from './sweep-data.js';
 /** The milliseconds that items of the other pipeline waited until Temporal had answered for them. */
 export type Waits = Record<'start' | 'wake', number[]>;
 
-/** An item of the other pipeline comes so often. */
+/** The time between two items of the other pipeline. */
 const EVERY_MS = 50;
 
 const CALM_MS = 20_000;

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { startPostgres } from '../src/start/embedded/embedded-postgres.js';
 import { freePort } from '../test/support/free-port.js';
 
-/** What ends a thing that a benchmark has started. */
+/** Each ends a server, a session or a pool that a benchmark has started. */
 export type Stops = (() => Promise<void> | void)[];
 
 /** A Postgres of the benchmark's own, in a folder that is removed at the end. */
