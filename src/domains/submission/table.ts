@@ -81,7 +81,7 @@ export const submission = definePipeline({
     NEEDS_REVIEW: {
       awaits: 'reviewer',
       then: { escalate: 'TIER3_REVIEW', reject: 'REJECTED' },
-      // The audit trail's words of the specification.
+      // The specification's words for the audit trail.
       triggers: { escalate: 'admin-escalate', reject: 'admin-reject' },
       needsReason: ['reject'],
     },

@@ -66,7 +66,7 @@ interface Submitting {
   pipeline: Pipeline;
   caller: Caller;
   asked: Asked;
-  /** The submission that published what the skill's branch still has. */
+  /** The submission that published the commit that the skill's branch still has. */
   unchanged?: SubmissionHead | null;
 }
 

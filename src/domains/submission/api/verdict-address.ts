@@ -5,8 +5,8 @@ import { isMailAddress } from '../../../core/mail-address.js';
 /** Where the verdict is mailed to, or why it is not mailed. */
 export type VerdictAddress = { email: string } | { missing: 'no_address' | 'not_your_address' };
 
-/** The address in the caller's token. Only an admin may name another, because the mail holds texts that its sender chose
- *  and comes from our server. */
+/** The address in the caller's token. Only an admin may name another, because the mail comes from our server and holds
+ *  texts that the submitter chose. */
 export function verdictAddressOf(caller: Caller, given: string | undefined): VerdictAddress {
   const own = caller.email !== undefined && isMailAddress(caller.email) ? caller.email : undefined;
   if (given === undefined) return own === undefined ? { missing: 'no_address' } : { email: own };

@@ -3,7 +3,7 @@ import { findStatus } from '../db/submission-status.js';
 import type { StatusLinks } from '../../../api/items/status-links.js';
 import type { WriteLetter } from '../../../ports/notifier.js';
 
-/** The verdict on a submission, for the address that came with it. */
+/** The verdict on a submission, for the address that is stored with it. */
 export function createVerdictLetter({ statusUrlOf }: Pick<StatusLinks, 'statusUrlOf'>): WriteLetter {
   return async (sql, itemId) => {
     const status = await findStatus(sql, itemId);

@@ -40,7 +40,7 @@ export const submissionVariables = {
   SUBMISSION_TEMP_DIR: z.string().optional(),
   // No more than the stage's own limit, less the time that a slow database needs.
   SUBMISSION_FETCH_TIMEOUT_MS: whole(1_000, 60_000).default(60_000),
-  // No more than the structure rules of the scan let pass. More files than in any published skill.
+  // The scan's structure rules let no larger skill pass. No published skill has as many files.
   SUBMISSION_MAX_BYTES: whole(1_024, 512_000).default(512_000),
   SUBMISSION_MAX_FILES: whole(1, 500).default(500),
   // Twenty times what a scan takes, so only a hostile file or an overloaded machine gets there.

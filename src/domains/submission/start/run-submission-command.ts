@@ -14,7 +14,7 @@ interface CommandEnd {
 interface SubmissionCommand {
   name: string;
   usage: string;
-  /** Throws a sentence if the command could not do its part. */
+  /** Throws an error with a sentence if the command could not do its part. */
   run(args: string[], say: Say): Promise<CommandEnd>;
 }
 

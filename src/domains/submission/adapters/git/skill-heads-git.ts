@@ -4,7 +4,7 @@ import { createWithRepository, type RepositoryOptions } from './with-repository.
 /** The submitter waits for the answer. A host that is well answers in half a second. */
 const TIMEOUT_MS = 2_000;
 
-/** Looks at once. A caller who submits many skills must not start a git process for each. */
+/** Looks at the same time. A caller who submits many skills must not start a git process for each skill. */
 const MAX_LOOKS = 4;
 
 /** Asks a repository for the commit of a branch with `git ls-remote`, under the same rules as a fetch. */
