@@ -54,7 +54,7 @@ export interface FollowPart {
   snapshotFor?(parts: ApiParts, caller: Caller, id: string): Promise<ItemSnapshot>;
 }
 
-/** What a reader of an event stream is sent first. */
+/** The first event of an item's stream. A domain's own snapshot has more fields. */
 export interface ItemSnapshot {
   id: string;
   version: number;
@@ -74,7 +74,7 @@ export interface ApiDeps {
   /** The routes of the domains, in the order of their registry. */
   domainRoutes: readonly ((app: App, parts: ApiParts) => void)[];
   follows: readonly FollowPart[];
-  /** What operators should know of the domains' settings. Health shows it. */
+  /** Sentences about the domains' settings that operators should know. Health shows them. */
   remarks: readonly string[];
   /** The task queues besides those of pipelines: of sweeps, of jobs, and those that jobs have for themselves. */
   engineQueues: readonly string[];

@@ -16,11 +16,11 @@ export interface Durations {
 export interface Figure extends Durations {
   pipeline: string;
   kind: 'attempt' | 'move' | 'end';
-  /** Of an attempt. Of a move, the state that the item left; '' where the item was created. '' of an end. */
+  /** For an attempt, its stage. For a move, the state that the item left, or '' if the move created the item. For an end, ''. */
   stage: string;
-  /** Of an attempt, the stage's word, or how the attempt ended instead. Of a move or an end, the state that the item came to. */
+  /** For an attempt, the stage's word, or how the attempt ended without one. For a move or an end, the state that the item came to. */
   outcome: string;
-  /** Of an attempt, its error class or ''. Of a move or an end, how it came about: `created`, `decided` by a person, `cancelled`,
+  /** For an attempt, its error class or ''. For a move or an end, how it came about: `created`, `decided` by a person, `cancelled`,
    *  `given_up` (tries were spent, or recovery could not drive the item on), or '' for a stage's outcome. */
   class: string;
 }
@@ -64,7 +64,7 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** How an attempt that is not done ended, as its outcome tells. */
+/** The outcomes of attempts that ended without a word of their stage. */
 const UNDONE: readonly string[] = ['error', 'crash', 'shutdown', 'superseded', 'given_back'];
 
 /** The attempts at a stage that gave an outcome. */

@@ -54,7 +54,7 @@ export function installationIn(memo: Readonly<Record<string, unknown>> | undefin
   return typeof id === 'string' ? id : undefined;
 }
 
-/** Two installations with one id would both drive its items. */
+/** A copy and its original with one id would drive the same runs. Null: the database is no copy. */
 export function copyProblem({ id, cluster, oid }: Identity, here: DatabasePlace): string | null {
   const isSameServer = cluster === null || here.cluster === null || cluster === here.cluster;
   if (isSameServer && oid === here.oid) return null;

@@ -2,7 +2,7 @@ import { addDurations, type Figure } from '../core/figures.js';
 import type { MetricSample } from '../core/metric.js';
 import type { Metrics } from './metrics.js';
 
-/** What was counted of all pipelines since the beginning, and for how long rows have waited to be counted. */
+/** The totals of all pipelines since the beginning, and how long the oldest row has waited to be counted, at most. */
 export interface Counted {
   totals: readonly Figure[];
   ageSeconds: number | null;

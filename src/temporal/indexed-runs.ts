@@ -5,7 +5,7 @@ import type { IndexedRun } from '../ports/engine.js';
 
 /** Finds runs in Temporal's search index by one query. A run that has continued as new is left out: the run that goes on has the same
  *  id, and may be listed a moment later. A person may have reset a run: then the run that was started last counts. A run of another
- *  installation is not listed, as if it were none. */
+ *  installation is left out. */
 export async function findIndexedRuns(
   client: Client,
   runs: readonly RunRef[],

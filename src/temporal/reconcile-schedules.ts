@@ -31,8 +31,8 @@ const LIMIT_MS = 20_000;
  *  restart, or an older version beside this one, takes no schedule away. Nor does a version overwrite a schedule that a newer one has
  *  written, because in a rolling upgrade the two would take turns. The version stands in the memo of the schedule's action: the
  *  SDK cannot change a schedule's own memo. Versions before this rule write no version, and overwrite; the next turn of this version
- *  writes the schedule again. The id of the installation stands there too. A schedule of another installation is left alone, and is the
- *  answer. */
+ *  writes the schedule again. The id of the installation stands there too. A schedule of another installation is left alone and
+ *  returned. */
 export async function reconcileSchedules(
   client: Client,
   rows: readonly ScheduleRow[],
@@ -45,7 +45,7 @@ export async function reconcileSchedules(
   return null;
 }
 
-/** The build, and its installation: without an id, the program is alone in its namespace. */
+/** The version that writes, and its installation. Without an installation, the program is alone in its namespace. */
 export interface Writer {
   version: string;
   installation?: { name: string; id: string } | undefined;

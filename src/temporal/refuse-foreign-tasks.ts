@@ -10,10 +10,10 @@ export interface WorkerMembership {
   onForeign?(): void;
 }
 
-/** A worker that belongs to the run takes the task at the next try, or a little later. */
+/** A worker of the run's own installation takes the task at the next try or at a later one. */
 const RETRY_MS = 1_000;
 
-/** Refuses activities of another installation's runs before they reach the database: its rows are not here, or they are a copy's. The
+/** Refuses activities of another installation's runs before they reach the database: the item's row is not here, or it is a copy. The
  *  arguments of an activity name the installation; those of a run from an older version do not. */
 export function refuseForeignTasks({ id, onForeign }: WorkerMembership): ActivityInterceptorsFactory {
   return () => ({

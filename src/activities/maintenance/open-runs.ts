@@ -44,8 +44,8 @@ export async function tidyOpenRuns(
   if (strays.length > 0) page.reported += await reportStrays(pool, name, strays);
 }
 
-/** The entry is written first, so that no run is ended without one. False: the item is being written at this moment, and the next
- *  look ends the run. */
+/** The audit entry is written first, so that no run is ended without an entry. False: another transaction is writing the item, and
+ *  the next sweep ends the run. */
 async function endLeftover(
   { pool, engine, logger }: { pool: pg.Pool; engine: Engine; logger: Logger },
   pipeline: Pipeline,

@@ -8,8 +8,8 @@ export interface PaceClock {
 
 const MONOTONIC: PaceClock = { now: () => performance.now(), waitMs: (ms) => delay(ms) };
 
-/** A function that ends at most `perSecond` times in a second, for callers that call it together too. Turns that nobody took are not
- *  made up for. */
+/** Returns a function that gives turns, at most `perSecond` in a second, and resolves when the caller's turn has come. Callers that wait at
+ *  the same time share the turns. A turn that nobody took is lost. */
 export function createPace(perSecond: number, clock = MONOTONIC): () => Promise<void> {
   const everyMs = 1_000 / perSecond;
   let nextAt = clock.now();

@@ -31,7 +31,7 @@ export interface Swept {
 
 export interface SweepContext {
   queue: Pick<Facts, 'pollers' | 'backlog'>;
-  /** Ends when the next rescue may begin. */
+  /** Resolves when the next rescue may begin. */
   awaitTurn: () => Promise<void>;
 }
 

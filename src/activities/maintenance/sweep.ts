@@ -79,6 +79,7 @@ async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
       const swept = await sweepOrNote(turn, row, { queue, awaitTurn });
       if (!swept) continue;
       count(turn.page, row, swept);
+      // An item that the sweep acted on has another reason from then on.
       if (swept.did === 'left' || swept.did === 'reported') found.push(foundIn(row, swept));
     }
   }
@@ -89,7 +90,6 @@ async function sweepRows(turn: Turn, rows: readonly StuckRow[]): Promise<void> {
   if ((turn.page.byReason?.['backlog'] ?? 0) > 0) await raiseBacklog(turn, rows, queue.backlog);
 }
 
-/** An item that was acted on has another reason from then on. */
 function foundIn({ id, epoch, version, facts }: StuckRow, { reason, wedgedBy }: Swept): FoundReason {
   return { id, epoch, version, reason, wedgedBy, at: facts.now };
 }

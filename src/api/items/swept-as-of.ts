@@ -1,7 +1,7 @@
 import { readSweepAges } from '../../db/recovery/sweep-ages.js';
 import type { ApiParts } from '../parts.js';
 
-/** When the last sweeps of these pipelines ended; of several, the earliest. Null: a pipeline was never swept. */
+/** The earliest end among the last sweeps of these pipelines. Null: a pipeline was never swept. */
 export async function sweptAsOf(
   { pool, schedules }: Pick<ApiParts, 'pool' | 'schedules'>,
   pipelines: readonly string[],

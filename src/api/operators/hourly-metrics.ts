@@ -19,7 +19,7 @@ const Answer = z.object({
   hours: z
     .array(z.object({ hour: z.iso.datetime(), figures: HourFigures.nullable() }))
     .length(48)
-    .describe('Newest first, the present one included; null: not counted yet, or before the first'),
+    .describe('Newest first, the present one included; null: not counted yet, or over before counting began'),
   days: z
     .array(z.object({ day: z.iso.date(), figures: HourFigures }))
     .describe('By day in UTC, newest first, the present one included'),

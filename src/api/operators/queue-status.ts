@@ -28,13 +28,13 @@ export const QueueStatusAnswer = z.object({
       totalFinished: z.int(),
       totalFailed: z.int(),
       totalTimedOut: z.int(),
-      asOf: Time.nullable().describe('Up to when they, and the hours, are whole; null: nobody has counted yet'),
+      asOf: Time.nullable().describe('Totals and hours are whole up to this time; null: nothing was counted yet'),
     })
     .describe('Since the beginning'),
   recentHours: z
     .array(z.object({ hour: Time, figures: HourFigures.nullable() }))
     .length(HOURS)
-    .describe('Newest first, the present one included; null: not counted yet, or before the first'),
+    .describe('Newest first, the present one included; null: not counted yet, or over before counting began'),
   stuck: z.object({
     items: z.array(StuckItem).describe('Longest stopped first'),
     capped: z.boolean().describe('There may be more'),

@@ -5,7 +5,7 @@ import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
 import { raiseEvent } from './outbox.js';
 
-/** Of one group the next notice is sent an hour after the last. */
+/** The next notice of a group is sent an hour after the last one. */
 const HOUR_OVER = `told_at <= now() - interval '1 hour'`;
 
 /** Groups that one turn tells of. */
@@ -13,9 +13,9 @@ const PAGE = 100;
 
 const KEY = 'kind = $1 AND pipeline = $2 AND class = $3 AND owner = $4';
 
-/** Counts the events of a group and returns the others, and each event that is the first of its group for an hour: these are sent as
- *  they are. Several events that begin an hour together are sent as one notice with their count. Groups are locked in one order, so
- *  that two couriers do not deadlock. */
+/** Returns the notices that are sent as they are: those of no group, and a single event that is the first of its group for an hour.
+ *  Several events that begin an hour together are sent as one notice with their count. The next notice of the group counts the other
+ *  events. Groups are locked in one order, so that two couriers do not deadlock. */
 export async function gatherNotices(sql: Sql, notices: readonly Notice[], publicUrl: string): Promise<Notice[]> {
   const sent = notices.filter((notice) => groupOf(notice) === null);
   for (const [group, events] of groupsIn(notices)) {
@@ -36,8 +36,8 @@ export async function gatherNotices(sql: Sql, notices: readonly Notice[], public
   return sent;
 }
 
-/** Sends the notices of groups whose hour is over. A group that has nothing to tell is deleted, because it is as if it had never been
- *  there. Returns the number of notices. */
+/** Sends the notices of groups whose hour is over. A group without waiting events is deleted, because its next event is sent at once
+ *  with or without the row. Returns the number of notices. */
 export async function tellGathered(pool: pg.Pool, publicUrl: string): Promise<number> {
   return inTransaction(pool, async (sql) => {
     const { rows } = await sql.query<NoticeGroup & { waiting: number; since: Date }>(

@@ -8,8 +8,8 @@ import type { ItemRow } from '../spine/item-row.js';
 import { firstStepOf } from '../spine/items.js';
 import { type Cause, writeReceipt } from './receipts.js';
 
-/** Writes the receipt and the audit entry of a run that Temporal never had, or lost before a worker took it up. Returns the input to start
- *  the run with. Call it before the start, because the first claim completes the receipt and may come at once. */
+/** Writes the receipt and the audit entry of a run that Temporal never had, or lost before a worker took it up. Returns the input to
+ *  start the run with. Call it before the start, because the first claim completes the receipt and may come at once. */
 export async function recordLostStart(
   pool: pg.Pool,
   pipeline: Pipeline,

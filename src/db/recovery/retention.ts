@@ -28,7 +28,7 @@ const SETTLED = `created_at < ${AGO} AND routed_at IS NOT NULL AND NOT EXISTS (
 const GONE = `${goneTimeOf('old')} < ${AGO}
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.worker = old.id AND t.status = 'running')`;
 
-/** The span that figures stand for is over for as long as they are kept. Their day and the total have counted them too. */
+/** An hour or a day is deleted when it has been over for as long as it is kept. The total counts the same attempts and moves. */
 function olderThan(span: 'hour' | 'day'): string {
   return `span = '${span}' AND at < ${AGO} - interval '1 ${span}'`;
 }

@@ -51,8 +51,8 @@ export async function lockItem(transaction: Sql, itemId: string): Promise<ItemRo
   return rows[0] ?? null;
 }
 
-/** An item that has no row was deleted here, if the audit knows it. Otherwise the run belongs to another database, or this database
- *  was restored from before the item: its run must go on. */
+/** An item without a row was deleted here if the audit has an entry of it. Otherwise the item belongs to another database, or this
+ *  database was restored from a backup that is older than the item. Then the item's run must go on. */
 export async function assertDeletedHere(sql: Sql, itemId: string): Promise<void> {
   const { rowCount } = await sql.query('SELECT 1 FROM audit WHERE item_id = $1 LIMIT 1', [itemId]);
   if (rowCount === 0) throw new AppError('item_unknown', `this database has no item ${itemId} and never had`);

@@ -13,7 +13,7 @@ export interface OperatorAction {
   metadata?: JsonObject;
 }
 
-/** Writes the audit entry of an operator's act on a pipeline or a schedule. */
+/** Writes the audit entry of an operator's act on a pipeline, a schedule or a breaker. */
 export async function recordOperatorAction(sql: Sql, done: OperatorAction): Promise<void> {
   await sql.query(
     `INSERT INTO operator_actions (action, target, reason, actor, actor_type, metadata) VALUES ($1, $2, $3, $4, $5, $6::jsonb)`,

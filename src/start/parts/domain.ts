@@ -48,7 +48,7 @@ export interface Domain<Settings = unknown> {
   keeps?: readonly RetentionPart<Settings>[];
   /** The words for the end of an item, by pipeline. → loops/courier */
   letters?(parts: LetterParts): Readonly<Record<string, WriteLetter>>;
-  /** What operators should know of these settings; it changes no status. → api/operators/health */
+  /** Sentences about these settings that operators should know; they change no status. → api/operators/health */
   remarks?(settings: Settings): readonly string[];
   /** → /metrics, by api/operators/metrics */
   metrics?: readonly MetricPart[];
