@@ -141,11 +141,9 @@ describe('notifications', () => {
     [{ SMTP_URL: 'smtp://mail' }, 'SMTP_FROM: expected beside SMTP_URL'],
     [{ SMTP_FROM: 'a@b.c' }, 'SMTP_URL: expected beside SMTP_FROM'],
     [{ NOTIFY_EMAIL_TO: 'a@b.c' }, 'SMTP_URL: expected beside NOTIFY_EMAIL_TO'],
-    [{ TEMPORAL_TLS_SERVER_NAME: 'temporal.example' }, 'TEMPORAL_ADDRESS: expected beside TEMPORAL_TLS_SERVER_NAME'],
-    [{ TEMPORAL_ADDRESS: 'a:1', TEMPORAL_TLS_CLIENT_CERT_PATH: 'nowhere.pem' }, 'readable PEM file with a certificate'],
     [{ NOTIFY_EMAIL_TO: 'a@b.c, nobody' }, 'NOTIFY_EMAIL_TO: expected mail addresses with commas between them'],
     [{ NOTIFY_ALLOW_PRIVATE: 'yes' }, "NOTIFY_ALLOW_PRIVATE: expected one of true, false, got 'yes'"],
-  ])('refuse half a channel, half a certificate or a wrong one: %o', (given, problem) => {
+  ])('refuse half a channel or a wrong one: %o', (given, problem) => {
     expect(problemsOf(given)).toEqual([expect.stringContaining(problem)]);
   });
 
@@ -166,6 +164,15 @@ describe('notifications', () => {
 
     expect(problems).toHaveLength(3);
     expect(problems.join()).not.toMatch(/token/);
+  });
+});
+
+describe('TLS to Temporal', () => {
+  it.each([
+    [{ TEMPORAL_TLS_SERVER_NAME: 'temporal.example' }, 'TEMPORAL_ADDRESS: expected beside TEMPORAL_TLS_SERVER_NAME'],
+    [{ TEMPORAL_ADDRESS: 'a:1', TEMPORAL_TLS_CLIENT_CERT_PATH: 'nowhere.pem' }, 'readable PEM file with a certificate'],
+  ])('is refused when it is set up by half or names a wrong file: %o', (given, problem) => {
+    expect(problemsOf(given)).toEqual([expect.stringContaining(problem)]);
   });
 });
 

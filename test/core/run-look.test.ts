@@ -32,8 +32,8 @@ describe('the search index', () => {
       changed(600),
       { engine: 'gone', closedAs: 'failed' },
     ],
-    ['does not list a run for long', undefined, changed(30), { engine: 'gone', closedAs: 'never_existed' }],
-    ['does not list a run yet', undefined, changed(29), {}],
+    ['has not listed a run for half a minute', undefined, changed(30), { engine: 'gone', closedAs: 'never_existed' }],
+    ['may not have listed a run yet', undefined, changed(29), {}],
     [
       'lists an open run that the sweep found wedged',
       { is: 'alive' } as const,
@@ -46,7 +46,7 @@ describe('the search index', () => {
       changed(600, 'boom'),
       { engine: 'gone', closedAs: 'failed' },
     ],
-  ])('%s: the diagnosis learns just that', (_, found, row, expected) => {
+  ])('%s, and the diagnosis is told just that', (_, found, row, expected) => {
     expect(indexedFactsOf(found, row)).toEqual(expected);
   });
 

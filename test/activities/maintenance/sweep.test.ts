@@ -189,7 +189,7 @@ describe('a sweep rescues', () => {
     expect(turns).toBe(1);
   });
 
-  it('pages that its pace lets it end in time', async () => {
+  it('no more items in a page than its pace allows in two seconds', async () => {
     const { stuck, engine, sweep } = scene();
     engine.status = { is: 'gone', how: 'never_existed' };
     await Promise.all(Array.from({ length: 8 }, () => stuck()));

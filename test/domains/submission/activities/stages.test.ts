@@ -115,7 +115,7 @@ describe('a judge that may not approve', () => {
   it.each([
     [{ score: 70 }, 'concerns'],
     [{ score: 40 }, 'fail'],
-  ] as const)('of %j answers %s as before, without that concern', async (change, outcome) => {
+  ] as const)('with a judgement of %j answers %s, without that concern', async (change, outcome) => {
     const judge = judgeOf(() => Promise.resolve({ ...good, ...change }));
 
     const result = await stagesWith({ judge, mayJudgeApprove: false }).judgeTier2(contextOf());

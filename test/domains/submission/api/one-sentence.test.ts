@@ -242,7 +242,7 @@ describe('an item', () => {
     },
   );
 
-  it('of a pipeline whose sweeps a person has stopped is not said to be rescued, in the stuck list neither', async () => {
+  it('of a pipeline whose sweeps a person has stopped is said to be rescued neither on its page nor in the stuck list', async () => {
     api.engine.status = { is: 'gone', how: 'terminated' };
     const { schedules } = api;
     const [row] = schedules.rows;

@@ -23,7 +23,7 @@ async function follow(id: string): Promise<EventReader> {
   return reader;
 }
 
-it('tells anybody with the link the status, and again when it has changed, and no more than the link shows', async () => {
+it('the stream of a status link tells anybody the status, and again when it has changed, and no more than the link shows', async () => {
   const id = await submitted(api.database.pool, { email: 'private@example.org' });
   const reader = await follow(id);
   await reader.sees('the status', (events) => events.length > 0);
@@ -46,13 +46,13 @@ it('tells anybody with the link the status, and again when it has changed, and n
   expect(JSON.stringify(reader.events.map(({ data }) => ({ ...data, id: '' })))).not.toMatch(/private@|"ada"|worker/);
 });
 
-it('leads nowhere with another token', async () => {
+it('the stream of a token that is not ours leads nowhere', async () => {
   const response = await api.call({ url: `${STATUS_LINKS.path}/${'x'.repeat(64)}/events` });
   expect(response.statusCode).toBe(404);
   expect(response.json()).toMatchObject({ detail: 'this link leads to no submission' });
 });
 
-it('is open to as many readers of one address at once as one caller may have', async () => {
+it('the stream is open to as many readers of one address at once as one caller may have', async () => {
   const id = await submitted(api.database.pool, { skillName: 'busy' });
   const [one, other, third] = [await follow(id), await follow(id), await follow(id)];
   expect([one.status, other.status, third.status]).toEqual([200, 200, 429]);
