@@ -47,8 +47,8 @@ export function groupSentence(
   count: number,
   { since, link }: { since: Date; link: string },
 ): string {
-  const last = group.class === '' ? '' : `, the last error ${group.class}`;
-  return `${count} of ${group.pipeline} since ${since.toISOString()}${last}: ${GATHERED[group.kind]}. See ${link}`;
+  const error = group.class === '' ? '' : ` with the error ${group.class}`;
+  return `${count} items of ${group.pipeline}${error} since ${since.toISOString()}: ${GATHERED[group.kind]}. See ${link}`;
 }
 
 /** The list that shows these items to the receiver of the notice. */

@@ -74,7 +74,7 @@ describe('events of which an outage raises thousands', () => {
     const [, counted, ...more] = await sent();
     const link = 'https://unstuck.example/api/v1/items?pipeline=canary&error=NETWORK_ERROR';
     expect(counted).toMatchObject({ kind: 'run_failed', itemId: null, payload: { count: 250, link } });
-    expect(counted?.sentence).toMatch(/^250 of canary since \S+Z, the last error NETWORK_ERROR: runs ended/);
+    expect(counted?.sentence).toMatch(/^250 items of canary with the error NETWORK_ERROR since \S+Z: runs ended/);
     expect(counted?.sentence).toContain(link);
     expect(more).toEqual([]);
   });

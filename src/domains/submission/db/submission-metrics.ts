@@ -21,7 +21,9 @@ export const submissionMetrics: readonly MetricPart[] = [
     type: 'counter',
     labels: [],
     read({ totals }) {
-      const created = totals.filter((each) => each.pipeline === PIPELINE && each.class === 'created');
+      const created = totals.filter(
+        (each) => each.pipeline === PIPELINE && each.kind === 'move' && each.class === 'created',
+      );
       return [{ labels: {}, measured: created.reduce((sum, { count }) => sum + count, 0) }];
     },
   },
