@@ -10,13 +10,15 @@ export interface WorkerMembership {
   onForeign?(): void;
 }
 
-/** A worker of the run's own installation takes the task at the next try or at a later one. */
-const RETRY_MS = 1_000;
+/** A worker of the run's own installation takes the task at the next try or at a later one. If that installation is gone for good, its
+ *  runs stay open, so the waits grow. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
 
 /** Refuses activities of another installation's runs before they reach the database: the item's row is not here, or it is a copy. The
  *  arguments of an activity name the installation; those of a run from an older version do not. */
 export function refuseForeignTasks({ id, onForeign }: WorkerMembership): ActivityInterceptorsFactory {
-  return () => ({
+  return ({ info }) => ({
     inbound: {
       execute(input, next) {
         const [argument] = input.args as [Readonly<Record<string, unknown>> | undefined];
@@ -25,7 +27,7 @@ export function refuseForeignTasks({ id, onForeign }: WorkerMembership): Activit
         throw ApplicationFailure.create({
           message: `this run belongs to installation ${String(installationIn(argument))}, and this worker to installation ${id}; stop this worker, or give its installation another TEMPORAL_NAMESPACE or INSTALLATION`,
           type: 'foreign_installation',
-          nextRetryDelay: RETRY_MS,
+          nextRetryDelay: Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (info.attempt - 1)),
         });
       },
     },

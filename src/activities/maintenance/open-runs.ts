@@ -44,13 +44,14 @@ export async function tidyOpenRuns(
   if (strays.length > 0) page.reported += await reportStrays(pool, name, strays);
 }
 
-/** The audit entry is written first, so that no run is ended without an entry. False: another transaction is writing the item, and
- *  the next sweep ends the run. */
+/** The audit entry is written first, so that no run is ended without an entry. False: the run has ended and the list of open runs does
+ *  not show it yet, or another transaction is writing the item, and the next sweep ends the run. */
 async function endLeftover(
   { pool, engine, logger }: { pool: pg.Pool; engine: Engine; logger: Logger },
   pipeline: Pipeline,
   run: RunRef,
 ): Promise<boolean> {
+  if ((await engine.describe(run)).is === 'gone') return false;
   try {
     const isNew = await recordLeftover(pool, pipeline, run);
     await engine.end(run);

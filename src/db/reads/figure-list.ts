@@ -13,6 +13,11 @@ export async function listTotalFigures(sql: Sql, pipelines: readonly string[]): 
   return rows;
 }
 
+/** The length of a span whose name is in a parameter. A day of 24 hours, because a day of the session's time zone may have 23 or 25. */
+export function lengthOf(span: string): string {
+  return `CASE ${span} WHEN 'day' THEN interval '24 hours' ELSE interval '1 hour' END`;
+}
+
 /** The figures of a pipeline for the latest hours or days in UTC, the present one included, added up. */
 export async function sumLatestFigures(
   sql: Sql,
@@ -21,7 +26,7 @@ export async function sumLatestFigures(
 ): Promise<Figure[]> {
   const { rows } = await sql.query<Figure>(
     `SELECT ${COLUMNS} FROM figures
-     WHERE span = $2 AND at > date_trunc($2, now(), 'UTC') - $3 * ('1 ' || $2)::interval AND pipeline = $1`,
+     WHERE span = $2 AND at > date_trunc($2, now(), 'UTC') - $3 * ${lengthOf('$2')} AND pipeline = $1`,
     [pipeline, span, count],
   );
   const sums = new Map<string, Figure>();

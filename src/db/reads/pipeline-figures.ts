@@ -1,6 +1,7 @@
 import { isEnd } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { Sql } from '../../ports/sql.js';
+import { lengthOf } from './figure-list.js';
 
 export interface Bucket {
   /** The beginning of the hour, or a day in UTC such as `2026-11-16`. */
@@ -43,7 +44,7 @@ async function readBuckets(sql: Sql, pipeline: Pipeline, span: 'hour' | 'day', l
   const { rows } = await sql.query<BucketRow>(
     `WITH counted AS (${COUNTED}), spans AS (
        SELECT begin FROM counted CROSS JOIN LATERAL generate_series(
-         date_trunc($3, greatest(counted.from, now() - ($4 - 1) * ('1 ' || $3)::interval), 'UTC'), counted.to, ('1 ' || $3)::interval
+         date_trunc($3, greatest(counted.from, now() - ($4 - 1) * ${lengthOf('$3')}), 'UTC'), counted.to, ${lengthOf('$3')}
        ) AS begin ORDER BY begin DESC LIMIT $4
      ), classes AS (
        SELECT at, jsonb_object_agg(class, count) AS by_class FROM (

@@ -27,7 +27,7 @@ export const ATTEMPTS = `${pageOf('pipeline, stage, outcome, result, error_class
 
 /** Entries that change a flag (from = to) are no moves. An item's end is timed from the first entry of its visit, because a
  *  reopened item would otherwise bring along the months that it rested. An item that was given up for its input has got its
- *  verdict: the attempt of the same transaction says so. */
+ *  verdict: the attempt of the same transaction says so. Attempts of versions before `attempts.xact` are known by their time. */
 export const MOVES = `${pageOf('item_id, pipeline, visit, from_state, to_state, trigger, actor_type', 'audit', 'at')},
   ends AS (SELECT * FROM jsonb_to_recordset($7::jsonb) AS e (pipeline text, state text)),
   giving_up AS (SELECT * FROM jsonb_to_recordset($8::jsonb) AS g (pipeline text, "from" text, "to" text, trigger text)),
@@ -36,7 +36,8 @@ export const MOVES = `${pageOf('item_id, pipeline, visit, from_state, to_state, 
         WHEN from_state IS NULL THEN 'created'
         WHEN trigger = 'cancelled' THEN 'cancelled'
         WHEN ended.badly AND NOT EXISTS (
-          SELECT 1 FROM attempts a WHERE a.item_id = p.item_id AND a.xact = p.xact AND a.error_class = 'BAD_INPUT') THEN 'given_up'
+          SELECT 1 FROM attempts a WHERE a.item_id = p.item_id AND a.error_class = 'BAD_INPUT'
+            AND (a.xact = p.xact OR (a.xact IS NULL AND a.ended_at = p.at))) THEN 'given_up'
         WHEN actor_type IN ('user', 'reviewer', 'admin') THEN 'decided'
         ELSE '' END AS class
     FROM page p CROSS JOIN LATERAL (SELECT EXISTS (

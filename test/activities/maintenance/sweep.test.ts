@@ -585,6 +585,20 @@ describe('sweeps', () => {
 });
 
 describe('open runs', () => {
+  const ALIVE = { is: 'alive', wedgedBy: null } as const;
+
+  it('that the list shows although they have ended have no audit entry', async () => {
+    const { hand, pipeline, engine, sweep, find } = scene();
+    const id = await hand.make();
+    await rescueItem(spine.pool, find, { itemId: id, actor: ROOT });
+    const before = await auditOf(spine.pool, id);
+    engine.open = [{ pipeline: pipeline.name, itemId: id, epoch: 1, startedAt: new Date() }];
+
+    expect(await sweep()).toMatchObject({ endedRuns: 0 });
+    expect(await auditOf(spine.pool, id)).toEqual(before);
+    expect(engine.ended).toEqual([]);
+  });
+
   it('of items that ended more than a minute ago, and of earlier epochs, are asked to end', async () => {
     const { hand, pipeline, engine, sweep, find } = scene();
     const [long, just, rescued] = [await hand.make(), await hand.make(), await hand.make()];
@@ -593,6 +607,7 @@ describe('open runs', () => {
     await rescueItem(spine.pool, find, { itemId: rescued, actor: ROOT });
     const run = (itemId: string, epoch = 1) => ({ pipeline: pipeline.name, itemId, epoch, startedAt: new Date() });
     engine.open = [run(long), run(just), run(rescued), run(rescued, 2)];
+    engine.status = ALIVE;
 
     expect(await sweep()).toMatchObject({ endedRuns: 2, reported: 0, examined: 0 });
     expect(engine.ended.map((each) => [each.itemId, each.epoch])).toEqual([
@@ -610,6 +625,7 @@ describe('open runs', () => {
     await spine.pool.query(`UPDATE items SET ended_at = now() - interval '61 seconds' WHERE id = $1`, [id]);
     const before = await itemOf(spine.pool, id);
     engine.open = [{ pipeline: pipeline.name, itemId: id, epoch: 1, startedAt: new Date() }];
+    engine.status = ALIVE;
 
     for (const startedAt of [new Date(), later()]) expect(await sweep({ startedAt })).toMatchObject({ endedRuns: 1 });
 

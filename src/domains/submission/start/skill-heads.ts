@@ -15,7 +15,13 @@ export function createSkillHeads({ address, temporaryFolder }: SubmissionSetting
   return {
     async headOf(given) {
       made ??= make();
-      return (await made).headOf(given);
+      try {
+        return await (await made).headOf(given);
+      } catch {
+        // A folder that can't be made may be there at the next try. The fetch, which comes next, tells the owner.
+        made = undefined;
+        return null;
+      }
     },
   };
 }

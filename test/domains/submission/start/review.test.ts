@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tokenOf } from '../../../api/setup.js';
 import { type Parts, startParts } from '../../../start/parts.js';
 import { runChild } from '../../../start/run-child.js';
+import { tempDir } from '../../../start/temp-dir.js';
 
 const CONCERN = 'no model has judged this skill; a person decides';
 
@@ -21,6 +24,15 @@ async function run(command: 'submit' | 'review', ...args: string[]) {
 
 function token(sub: string, role: 'user' | 'reviewer'): Promise<string> {
   return tokenOf({ sub, roles: [role] }, { secret: parts.settings['JWT_SECRET'] ?? '' });
+}
+
+/** A skill that no other test has published. */
+function otherSkill(): string {
+  const folder = join(tempDir(), 'sort-lines');
+  cpSync('examples/tidy-notes', folder, { recursive: true });
+  const file = join(folder, 'SKILL.md');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('name: tidy-notes', 'name: sort-lines'));
+  return folder;
 }
 
 describe('npm run review', () => {
@@ -50,7 +62,7 @@ describe('npm run review', () => {
 
   it('rejects with a reason, which the owner is told, and needs a reviewer who did not submit the skill', async () => {
     const rita = await token('rita', 'reviewer');
-    const { id } = await run('submit', 'examples/tidy-notes', '--skill', 'tidy-notes', '--token', rita);
+    const { id } = await run('submit', otherSkill(), '--token', rita);
 
     const own = await run('review', 'approve', id, '--token', rita);
     expect(own.code).toBe(3);
