@@ -46,15 +46,18 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
     const askedAt = await field.now();
     const item = await field.item(victim.id);
     const at = Date.now();
-    const lines = item.diagnosis.reason === fault.reason ? await field.lines(victim.id) : [];
+    const asksLists = item.diagnosis.reason === fault.reason && isListTurn(sumOf(asked.answers));
+    const lines = asksLists ? await field.lines(victim.id) : [];
     if ((await fault.holds(field, victim)) !== held) return;
     heldAt = Date.now();
     const { reason } = item.diagnosis;
     if (reason === fault.reason) {
       asked.settledMs ??= at - victim.at;
       asked.right = { item, askedAt };
-      asked.differing = differencesOf(fault, item, lines);
-      if (asked.differing.length === 0 || sameAt === 0) sameAt = Date.now();
+      if (asksLists) {
+        asked.differing = differencesOf(fault, item, lines);
+        if (asked.differing.length === 0 || sameAt === 0) sameAt = Date.now();
+      }
     }
     const maySettle = asked.settledMs === null && at - victim.at <= fault.seenWithinMs;
     const counts = maySettle && fault.before.includes(reason) ? asked.settling : asked.answers;
@@ -78,6 +81,12 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
     HELD_AT_MOST_MS,
   );
   return asked;
+}
+
+/** Lists are asked with the first answer, and then not before there are enough answers to prove something: a short fault is over
+ *  soon. */
+function isListTurn(answers: number): boolean {
+  return answers === 0 || answers >= LEAST;
 }
 
 async function isHeldLongEnough(field: Field, { heldUntil }: FaultCase, { id, at }: Victim): Promise<boolean> {

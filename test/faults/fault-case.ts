@@ -23,7 +23,7 @@ export interface FaultCase {
    *  mistake from the first on, and so does every one after that time. */
   before: readonly Reason[];
   seenWithinMs: number;
-  /** Only a sweep can tell the lists, because the search index does not know it. */
+  /** Only a sweep can tell the lists, because the search index does not know it, or lists trust it only after half a minute. */
   isListedOnceSwept?: true;
   /** Held for so long that the item was stuck, and where a sweep can run, until one has passed that saw it so. */
   heldUntil?: 'stuck' | 'swept';
