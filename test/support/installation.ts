@@ -132,6 +132,8 @@ export async function startInstallation(
     ]);
     const own = new pg.Pool({ connectionString: databaseUrl, max: 4 });
     own.on('error', () => undefined); // cut off by a kill: the next query opens a new connection
+    // The pool no longer listens to a connection that it is closing, and the server may be ended at that moment.
+    own.on('connect', (client) => client.on('error', () => undefined));
     return own;
   }
 
