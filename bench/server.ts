@@ -16,6 +16,19 @@ export interface BenchServer {
   stops: Stops;
 }
 
+/** Starts a Postgres that can count the pages its statements read. Returns its address. */
+export async function startBenchPostgres(dataDir: string, stops: Stops): Promise<string> {
+  // The last two settings only shorten the loading.
+  const settings = {
+    shared_preload_libraries: 'pg_stat_statements',
+    max_wal_size: '4GB',
+    maintenance_work_mem: '256MB',
+  };
+  const postgres = await startPostgres({ dataDir, port: await freePort(), log: () => undefined, settings });
+  stops.push(postgres.stop);
+  return postgres.url;
+}
+
 /** Starts a Postgres that counts the pages its statements read, lets `measure` use it, and ends all that was started. */
 export async function withServer(measure: (server: BenchServer) => Promise<boolean>): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-bench-'));
@@ -25,19 +38,12 @@ export async function withServer(measure: (server: BenchServer) => Promise<boole
     },
   ];
   try {
-    // The last two only shorten the loading.
-    const settings = {
-      shared_preload_libraries: 'pg_stat_statements',
-      max_wal_size: '4GB',
-      maintenance_work_mem: '256MB',
-    };
-    const postgres = await startPostgres({ dataDir: folder, port: await freePort(), log: () => undefined, settings });
-    stops.push(postgres.stop);
-    const session = new pg.Client({ connectionString: postgres.url });
+    const url = await startBenchPostgres(folder, stops);
+    const session = new pg.Client({ connectionString: url });
     await session.connect();
     stops.push(() => session.end());
     await session.query('CREATE EXTENSION pg_stat_statements');
-    return await measure({ url: postgres.url, folder, session, stops });
+    return await measure({ url, folder, session, stops });
   } finally {
     for (const stop of stops.reverse()) await stop();
   }

@@ -3,18 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { projectRoot } from '../src/config.js';
-import { startPostgres } from '../src/start/embedded/embedded-postgres.js';
-import { freePort } from '../test/support/free-port.js';
 import type { OlderBuild } from '../test/support/older-build.js';
 import { against, type Measured, say, SIDES, type SideName, sidesIn } from './compare.js';
 import { forkSide, giveSide, type SideProcess } from './older-side.js';
 import { LIVE } from './sweep-data.js';
 import type { Swept } from './sweep-report.js';
+import { startBenchPostgres, type Stops } from './server.js';
 
 const ITEMS = Number(process.env['BENCH_ITEMS'] ?? 1_000_000);
 const ENTRY = 'sweep-child.ts';
-
-type Stops = (() => Promise<void> | void)[];
 
 /** A sweep over the same picture, in the older commit and in the present tree: one server, a database each, in turn. */
 export function benchmarkAgainst(commit: string, repeats: number): Promise<boolean> {
@@ -24,26 +21,19 @@ export function benchmarkAgainst(commit: string, repeats: number): Promise<boole
 async function measure(older: OlderBuild, repeats: number, stops: Stops): Promise<Record<SideName, Measured>> {
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-bench-'));
   stops.push(() => rmSync(folder, { recursive: true, force: true }));
-  // The last two only shorten the loading.
-  const settings = {
-    shared_preload_libraries: 'pg_stat_statements',
-    max_wal_size: '4GB',
-    maintenance_work_mem: '256MB',
-  };
-  const postgres = await startPostgres({ dataDir: folder, port: await freePort(), log: () => undefined, settings });
-  stops.push(postgres.stop);
-  await onServer(postgres.url, 'CREATE EXTENSION pg_stat_statements');
+  const url = await startBenchPostgres(folder, stops);
+  await onServer(url, 'CREATE EXTENSION pg_stat_statements');
   giveSide(older, ENTRY, ['sweep-side.ts']);
 
   async function open(side: SideName, root: string): Promise<SideProcess> {
     say(`loading ${ITEMS} items for the ${side} side`);
-    const child = await forkSide(root, ENTRY, [postgres.url, `side_${side}`, String(ITEMS - LIVE)]);
+    const child = await forkSide(root, ENTRY, [url, `side_${side}`, String(ITEMS - LIVE)]);
     stops.push(child.stop);
     return child;
   }
   const sides = { old: await open('old', older.root), new: await open('new', projectRoot) };
   // Postgres writes the loaded pages now, and not while we measure.
-  await onServer(postgres.url, 'CHECKPOINT');
+  await onServer(url, 'CHECKPOINT');
   const measured: Record<SideName, Measured> = { old: {}, new: {} };
   for (const side of SIDES) await sides[side].ask({});
   for (let repeat = 1; repeat <= repeats; repeat += 1) {

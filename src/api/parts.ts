@@ -76,7 +76,7 @@ export interface ApiDeps {
   follows: readonly FollowPart[];
   /** Sentences about the domains' settings that operators should know. Health shows them. */
   remarks: readonly string[];
-  /** The task queues besides those of pipelines: of sweeps, of jobs, and those that jobs have for themselves. */
+  /** The task queues that belong to no pipeline: the queue of sweeps, the queue of jobs, and the queues that single jobs name. */
   engineQueues: readonly string[];
   /** The metrics of domains. */
   metricParts: readonly MetricPart[];

@@ -8,7 +8,7 @@ const GATHERED = {
 
 export type GatheredKind = keyof typeof GATHERED;
 
-/** The events that one notice counts. */
+/** One notice counts all events with the same values in these fields. */
 export interface NoticeGroup {
   kind: GatheredKind;
   pipeline: string;

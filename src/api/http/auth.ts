@@ -106,7 +106,7 @@ function callerOf(payload: JWTPayload): Caller {
   const claims = Claims.safeParse(payload);
   if (!claims.success) throw new AppError('not_signed_in', 'the token names no usable subject (claim sub)');
   const { sub, email: claimed, email_verified: isVerified } = claims.data;
-  // An issuer that has not checked an address takes whatever its user typed.
+  // The issuer has not checked this address: the user may have typed the address of somebody else.
   const email = isVerified === false || isVerified === 'false' ? undefined : claimed;
   if (OWN_NAMES.includes(sub) || sub.startsWith(OWN_PREFIX)) {
     throw new AppError('not_signed_in', `the token's subject '${sub}' is a name of this service; use another sub`);

@@ -8,7 +8,7 @@ import { raiseEvent } from './outbox.js';
 /** The next notice of a group is sent an hour after the last one. */
 const HOUR_OVER = `told_at <= now() - interval '1 hour'`;
 
-/** Groups that one turn tells of. */
+/** One turn of the courier sends notices of at most this many groups. */
 const PAGE = 100;
 
 const KEY = 'kind = $1 AND pipeline = $2 AND class = $3 AND owner = $4';

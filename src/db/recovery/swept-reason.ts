@@ -10,7 +10,7 @@ export interface SweptReason {
   wedgedBy: string | null;
 }
 
-/** An item as the sweep saw it, and what it found. */
+/** An item as the sweep saw it, and the reason that the sweep found. */
 export interface FoundReason extends SweptReason {
   id: string;
   epoch: number;
