@@ -4,8 +4,11 @@ import { type ForeignSchedule, installationIn, isForeign, nameIn } from '../core
 import { callUnlessAway } from './engine.js';
 import { callUnlessMissing, DESCRIBE_LIMIT_MS } from './schedules.js';
 
-/** Looks at the schedules under our names for one that another installation has written. The id stands in the memo of a schedule's
- *  action. An action without it was written by an older version, and tells nothing. */
+/** A schedule that does not exist, or whose action carries no id because an older version wrote it. It tells nothing about the names. */
+class NamesNobody extends Error {}
+
+/** Looks whether another installation has written the schedules under our names. The id stands in the memo of a schedule's action. The
+ *  first schedule that names an installation decides, because one schedule that does not answer must not keep a process waiting. */
 export async function findForeignSchedule(
   client: Client,
   ids: readonly string[],
@@ -14,10 +17,18 @@ export async function findForeignSchedule(
   async function look(id: string): Promise<ForeignSchedule | null> {
     const schedule = client.schedule.getHandle(nameIn(own.name, id));
     const there = await callUnlessMissing(() => schedule.describe()).catch(ignoreMissingNamespace);
-    return there && foreignScheduleOf(there, own.id);
+    if (!there || installationIn(there.action.memo) === undefined) throw new NamesNobody();
+    return foreignScheduleOf(there, own.id);
   }
-  const found = await callUnlessAway(client, DESCRIBE_LIMIT_MS, () => Promise.all(ids.map(look)));
-  return found.find((each) => each !== null) ?? null;
+  return callUnlessAway(client, DESCRIBE_LIMIT_MS, () => Promise.any(ids.map(look)).catch(ignoreNobody));
+}
+
+/** If no schedule names an installation, the names are free, but only if every schedule has answered. */
+function ignoreNobody(error: unknown): null {
+  const failures: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  const failed = failures.find((each) => !(each instanceof NamesNobody));
+  if (failed !== undefined) throw new Error('a schedule did not answer', { cause: failed });
+  return null;
 }
 
 /** A namespace that does not exist has no schedule of anybody. The caller's next call reports that it is missing. */

@@ -30,6 +30,13 @@ async function reconcile(client: Client, rows: readonly ScheduleRow[], version =
   await reconcileSchedules(client, rows, { version });
 }
 
+/** The test's client, but some schedules answer otherwise. */
+function clientWith(ids: readonly string[], describe: () => Promise<never>): Client {
+  const { client } = maintenance;
+  const getHandle = (id: string) => (ids.includes(id) ? { describe } : client.schedule.getHandle(id));
+  return { connection: client.connection, schedule: { getHandle } } as unknown as Client;
+}
+
 async function statusOf(id: string): Promise<ScheduleStatus> {
   const status = await schedules().find(id);
   if (!status) throw new Error(`there is no schedule ${id}`);
@@ -107,6 +114,24 @@ describe('reconciling', () => {
     });
     expect(await findForeignSchedule(maintenance.client, ['owned'], { name: '', id: theirs })).toBeNull();
     expect(await findForeignSchedule(maintenance.client, ['owned'], { name: 'blue', id: ours })).toBeNull();
+  });
+
+  it('asks no more once one schedule has named the installation, even if another one never answers', async () => {
+    const installation = { name: '', id: randomUUID() };
+    await reconcileSchedules(maintenance.client, [rowOf('answers')], { version: VERSION, installation });
+    const stuck = clientWith(['hangs'], () => new Promise<never>(() => undefined));
+
+    expect(await findForeignSchedule(stuck, ['hangs', 'answers'], installation)).toBeNull();
+    expect(await findForeignSchedule(stuck, ['hangs', 'answers'], { name: '', id: 'another' })).toEqual({
+      schedule: 'answers',
+      installation: installation.id,
+    });
+  });
+
+  it('does not call the names free while a schedule gives no answer', async () => {
+    const failing = clientWith(['fails'], () => Promise.reject(new Error('no answer')));
+    const found = findForeignSchedule(failing, ['missing', 'fails'], { name: '', id: randomUUID() });
+    await expect(found).rejects.toMatchObject({ code: 'engine_unavailable' });
   });
 
   it('writes a schedule again that a version without the id has written', async () => {
