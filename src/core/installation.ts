@@ -76,7 +76,7 @@ export function nameProblem({ name }: Identity, configured: string): string | nu
   const before = name === '' ? 'without a name' : `under the name ${name}`;
   return (
     `INSTALLATION is ${is}, and the runs of this database are in Temporal ${before}. ${remedy}. ` +
-    'To give it other names, stop all its processes and run npm run installation -- new.'
+    'To give it other names, stop all its processes and run npm run installation -- rename.'
   );
 }
 

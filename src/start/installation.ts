@@ -1,7 +1,14 @@
 import { ConfigError } from '../config.js';
 import { copyProblem, namesText } from '../core/installation.js';
 import { createPool, inTransaction } from '../db/postgres/client.js';
-import { ensureIdentity, listConnected, readPlace, recordMove, renewIdentity } from '../db/postgres/installation.js';
+import {
+  ensureIdentity,
+  listConnected,
+  readPlace,
+  recordMove,
+  renameIdentity,
+  renewIdentity,
+} from '../db/postgres/installation.js';
 import type { Sql } from '../ports/sql.js';
 import { installationOf } from './embedded/installation.js';
 import { StartError } from './embedded/start-error.js';
@@ -10,12 +17,17 @@ import { loadConfig } from './parts/from-domains.js';
 import { NO_DATABASE } from './parts/missing-servers.js';
 import { runProcess } from './parts/run-process.js';
 
-const USAGE = `npm run installation [-- new | moved]
+const USAGE = `npm run installation [-- new | moved | rename]
   (nothing)  says which installation this database is
   moved      the database was moved here, and its former place is never used again: it stays the same installation
-  new        the database is a copy, and the original is still in use: it becomes an installation of its own`;
+  new        the database is a copy, and the original is still in use: it becomes an installation of its own
+  rename     the database gets other names in Temporal: set INSTALLATION afterwards, and its items go on under that name`;
 
-const ACTS: Readonly<Record<string, (sql: Sql) => Promise<void>>> = { moved: recordMove, new: renewIdentity };
+const ACTS: Readonly<Record<string, (sql: Sql) => Promise<void>>> = {
+  moved: recordMove,
+  new: renewIdentity,
+  rename: renameIdentity,
+};
 
 /** Says which installation the database is, or settles what a copied database is. */
 async function main(): Promise<void> {

@@ -59,7 +59,7 @@ describe('a name other than the one that the runs of the database have', () => {
     expect(nameProblem({ ...identity, name: 'blue' }, 'blue')).toBeNull();
     expect(nameProblem({ ...identity, name: 'blue' }, '')).toBe(
       'INSTALLATION is not set, and the runs of this database are in Temporal under the name blue. Set INSTALLATION=blue. ' +
-        'To give it other names, stop all its processes and run npm run installation -- new.',
+        'To give it other names, stop all its processes and run npm run installation -- rename.',
     );
     expect(nameProblem({ ...identity, name: '' }, 'blue')).toContain(
       'INSTALLATION is blue, and the runs of this database are in Temporal without a name. Unset INSTALLATION.',

@@ -53,11 +53,17 @@ export async function recordMove(sql: Sql): Promise<void> {
   await sql.query('UPDATE installation SET cluster = $1, database_oid = $2', [cluster, oid]);
 }
 
+/** Lets the next process that starts give this database other names in Temporal. Runs under the former names are lost to it, so the
+ *  sweep starts them anew under the new names. The id changes too, because the former names may belong to another database. */
+export async function renameIdentity(sql: Sql): Promise<void> {
+  await sql.query('UPDATE installation SET id = gen_random_uuid(), name = NULL, created_at = now()');
+}
+
 /** Makes this database another installation. The workers, the task tokens and the notices that are not delivered yet belong to the
  *  original: a token would end an attempt of the original, and a notice would be sent twice. */
 export async function renewIdentity(transaction: Sql): Promise<void> {
   await recordMove(transaction);
-  await transaction.query('UPDATE installation SET id = gen_random_uuid(), name = NULL, created_at = now()');
+  await renameIdentity(transaction);
   await transaction.query(`UPDATE tasks SET token = NULL WHERE status = 'running' AND token IS NOT NULL`);
   await transaction.query('UPDATE workers SET stopped_at = now() WHERE stopped_at IS NULL');
   await transaction.query('DELETE FROM notice_groups');

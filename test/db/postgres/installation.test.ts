@@ -8,6 +8,7 @@ import {
   listConnected,
   readPlace,
   recordMove,
+  renameIdentity,
   renewIdentity,
 } from '../../../src/db/postgres/installation.js';
 import { openSession } from '../../../src/db/postgres/session.js';
@@ -115,6 +116,32 @@ describe('a copied database', () => {
     );
     expect(rows).toEqual([{ workers: 0, unrouted: 0, gathered: 0, due: 0 }]);
   });
+});
+
+it('a database that is renamed gets another id and no name, and keeps its workers, tokens and notices', async () => {
+  const spine = await openSpine();
+  onTestFinished(() => spine.close());
+  const { pool } = spine;
+  const hand = byHand(pool, straight);
+  await hand.claimed(await hand.make());
+  await pool.query(
+    `INSERT INTO workers (id, name, host, pid, build, pipelines) VALUES ('w', 'w', 'here', 1, '1', '{}');
+     INSERT INTO outbox (id, kind, sentence) VALUES ('untold', 'no_worker', 'x');
+     UPDATE tasks SET token = 'token'`,
+  );
+  const before = await ensureIdentity(pool);
+  const facts = `SELECT (SELECT count(*)::int FROM workers WHERE stopped_at IS NULL) AS workers,
+    (SELECT count(*)::int FROM outbox WHERE routed_at IS NULL) AS unrouted, (SELECT count(*)::int FROM tasks WHERE token IS NOT NULL) AS tokens`;
+  const kept = await pool.query(facts);
+
+  await inTransaction(pool, renameIdentity);
+
+  const renamed = await ensureIdentity(pool);
+  expect(renamed).toEqual({ ...before, id: expect.any(String) as string, name: null });
+  expect(renamed.id).not.toBe(before.id);
+  expect(await keepName(pool, 'blue')).toMatchObject({ name: 'blue' });
+  expect((await pool.query(facts)).rows).toEqual(kept.rows);
+  expect(kept.rows).toMatchObject([{ unrouted: 1, tokens: 1 }]);
 });
 
 it('the processes that are connected to the database are named', async () => {
