@@ -113,7 +113,7 @@ async function storeCursor(transaction: Sql, source: FigureSource, cursor: Curso
 /** For every bucket, how many durations of a group lie in it. */
 const BUCKETS = [...BUCKET_BOUNDS_MS, null].map((_, n) => `count(*) FILTER (WHERE bucket = ${n})`).join(', ');
 
-/** `page` has the rows, and `counted` has a row for each duration. `ms - 1`, because a bound belongs to the bucket below it. */
+/** `read_rows` has the rows up to the next cursor, and `counted` has a row for each duration. `ms - 1`, because a bound belongs to the bucket below it. */
 function countStatement(source: string): string {
   return `
   WITH ${source}, placed AS (
@@ -131,7 +131,7 @@ function countStatement(source: string): string {
       count = f.count + excluded.count, sum_ms = f.sum_ms + excluded.sum_ms,
       buckets = ARRAY(SELECT a + b FROM unnest(f.buckets, excluded.buckets) WITH ORDINALITY AS both_of (a, b, n) ORDER BY n)
   )
-  SELECT (SELECT count(*)::int FROM page) AS rows, last.xact::text, last.id::text AS "rowId", now(),
+  SELECT (SELECT count(*)::int FROM read_rows) AS rows, last.xact::text, last.id::text AS "rowId", now(),
     pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, pg_current_xact_id()::text AS "ownXact"
-  FROM (SELECT 1) AS always LEFT JOIN (SELECT xact, id FROM page ORDER BY xact DESC, id DESC LIMIT 1) last ON true`;
+  FROM (SELECT 1) AS always LEFT JOIN (SELECT xact, id FROM read_rows ORDER BY xact DESC, id DESC LIMIT 1) last ON true`;
 }

@@ -6,12 +6,14 @@ type Pipelines = Readonly<Record<string, Pipeline>>;
 /** Every transaction below the horizon has ended, so no more rows come from it. */
 const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())';
 
+/** The limit counts the rows that are read, not the rows that are counted: after a restore all rows of the former database lie before
+ *  `since`, and one statement must not walk through all of them. */
 function pageOf(columns: string, table: string, at: string): string {
-  return `page AS MATERIALIZED (
+  return `read_rows AS MATERIALIZED (
     SELECT xact, id, ${columns}, ${at} AS at FROM ${table}
-    WHERE (xact, id) > ($1::xid8, $2::bigint) AND xact < ${HORIZON} AND ${at} >= COALESCE($3::timestamptz, '-infinity')
+    WHERE (xact, id) > ($1::xid8, $2::bigint) AND xact < ${HORIZON}
     ORDER BY xact, id LIMIT $4
-  )`;
+  ), page AS MATERIALIZED (SELECT * FROM read_rows WHERE at >= COALESCE($3::timestamptz, '-infinity'))`;
 }
 
 function msBetween(from: string, to: string): string {

@@ -168,6 +168,22 @@ describe('attempts', () => {
 });
 
 describe('a count', () => {
+  it('reads no more than a page of the rows that a restored database had before', async () => {
+    const { pool } = spine;
+    for (let n = 0; n < 12; n += 1) await endAttempt(pool, { hoursAgo: 1 });
+    await countAll(spine.limited, parts);
+    await pool.query(`UPDATE figure_cursors SET xact = '9000000000000', mark_xact = NULL, as_of = now()`);
+    await endAttempt(pool);
+
+    const pages: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      pages.push(await countFigures(spine.limited, 'attempts', { ...parts, limit: 5 }));
+    }
+
+    expect(pages).toEqual(['more', 'more', 'all']);
+    expect(await countOf('attempt')).toBe(13);
+  });
+
   it('reads what was not counted yet, and nothing of what was', async () => {
     const { pool } = spine;
     await pool.query(
