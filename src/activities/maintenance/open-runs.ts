@@ -16,6 +16,10 @@ const TOUCHED_AFTER_MS = 60_000;
 /** Runs compared with their rows in one look. */
 const RUNS_AT_ONCE = 500;
 
+/** Runs that one sweep ends. Each costs two calls to Temporal and a transaction, so that 500 take seconds, and a page has a minute. The
+ *  next sweep ends more. A leftover run does no work meanwhile, because its claims are refused. */
+const ENDED_AT_MOST = 500;
+
 /** Runs named in the event; the rest is counted. */
 const RUNS_NAMED = 5;
 
@@ -38,7 +42,9 @@ export async function tidyOpenRuns(
     for (const run of runs) {
       const row = rows.get(run.itemId);
       if (!row) strays.push(run);
-      else if (isOutlived(run, row) && (await endLeftover(deps, pipeline, run))) page.endedRuns += 1;
+      else if (page.endedRuns < ENDED_AT_MOST && isOutlived(run, row) && (await endLeftover(deps, pipeline, run))) {
+        page.endedRuns += 1;
+      }
     }
   }
   if (strays.length > 0) page.reported += await reportStrays(pool, name, strays);

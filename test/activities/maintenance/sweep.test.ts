@@ -638,6 +638,20 @@ describe('open runs', () => {
     expect(await eventsOf(spine.pool, id)).toEqual([]);
   });
 
+  it('are ended by later sweeps where one sweep would take too long', async () => {
+    const { hand, pipeline, engine, sweep, find } = scene();
+    const id = await hand.make();
+    await rescueItem(spine.pool, find, { itemId: id, actor: ROOT });
+    await spine.pool.query('UPDATE items SET epoch = 600 WHERE id = $1', [id]);
+    const open = (epoch: number) => ({ pipeline: pipeline.name, itemId: id, epoch, startedAt: new Date() });
+    engine.open = Array.from({ length: 599 }, (_, n) => open(n + 1));
+    engine.status = ALIVE;
+
+    expect(await sweep()).toMatchObject({ endedRuns: 500 });
+    engine.open = engine.open.slice(500);
+    expect(await sweep({ startedAt: later() })).toMatchObject({ endedRuns: 99 });
+  });
+
   it('without a row are reported once a day, and left alone', async () => {
     const { pipeline, engine, sweep } = scene();
     const stray = () => ({ pipeline: pipeline.name, itemId: randomUUID(), epoch: 1, startedAt: new Date() });
