@@ -13,6 +13,8 @@ export interface FakeEngine extends Engine {
   queueStatus: QueueStatus;
   /** Whether its search index knows the runs. */
   isIndexed: boolean;
+  /** Whether its search index fails while everything else answers. */
+  isIndexAway: boolean;
   /** The questions to the search index, and how often a single run was described. */
   lookedUp: (readonly RunRef[])[];
   described: number;
@@ -31,6 +33,7 @@ export function createFakeEngine(): FakeEngine {
     status: { is: 'alive', wedgedBy: null },
     queueStatus: { pollers: [], backlog: 0, oldestMs: null },
     isIndexed: true,
+    isIndexAway: false,
     lookedUp: [],
     described: 0,
     open: [],
@@ -55,6 +58,7 @@ export function createFakeEngine(): FakeEngine {
     },
     async findRuns(runs) {
       await answer();
+      if (engine.isIndexAway) throw new AppError('engine_unavailable', 'the search index does not answer');
       engine.lookedUp.push(runs);
       const { status } = engine;
       if (!engine.isIndexed || (status.is === 'gone' && status.how === 'never_existed')) return new Map();

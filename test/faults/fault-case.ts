@@ -23,8 +23,7 @@ export interface FaultCase {
    *  mistake from the first on, and so does every one after that time. */
   before: readonly Reason[];
   seenWithinMs: number;
-  /** Lists are compared with the page only where a sweep has stored a reason. The search index does not know a wedged run. Lists believe
-   *  it about a missing run only after half a minute, and a sweep starts such a run without storing a reason: its lists are not compared. */
+  /** Lists are compared with the page only where a sweep has stored a reason, because the search index does not know a wedged run. */
   isListedOnceSwept?: true;
   /** Held for so long that the item was stuck, and where a sweep can run, until one has passed that saw it so. */
   heldUntil?: 'stuck' | 'swept';

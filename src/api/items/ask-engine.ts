@@ -23,14 +23,41 @@ export type LookAtRuns = (engine: Engine, rows: readonly RowFacts[]) => Promise<
 export const describeRuns: LookAtRuns = (engine, rows) =>
   Promise.all(rows.map(async ({ item }) => engineFactsOf(await lookAtRun(engine, runOf(item)))));
 
+/** Runs of a list that are asked about one by one. The index is seldom late, and then for the newest runs alone, so there are few. A
+ *  list must not cost a question for each of its lines. */
+const DESCRIBED_AT_MOST = 10;
+
 /** Asks Temporal's search index about all runs at once: for a list. */
 export const findRuns: LookAtRuns = async (engine, rows) => {
   const runs = rows.map(({ item }) => runOf(item));
   const found = await giveUpAfter(PATIENCE_MS, engine.findRuns(runs)).catch(() => null);
-  return rows.map((row) =>
-    found ? indexedFactsOf(found.get(workflowIdOf(runOf(row.item))), row) : engineFactsOf({ is: 'unknown' }),
+  if (found) {
+    return describeUnlisted(
+      engine,
+      rows.map((row) => ({ row, facts: indexedFactsOf(found.get(workflowIdOf(runOf(row.item))), row) })),
+    );
+  }
+  // The search index may be slow while Temporal itself answers. Then the runs were not asked about.
+  const isThere = await giveUpAfter(PATIENCE_MS, engine.ping()).then(
+    () => true,
+    () => false,
   );
+  return rows.map(() => (isThere ? {} : engineFactsOf({ is: 'unknown' })));
 };
+
+/** The index tells nothing about a new run that it does not list. Temporal itself knows whether there is such a run. */
+async function describeUnlisted(
+  engine: Engine,
+  found: readonly { row: RowFacts; facts: EngineFacts }[],
+): Promise<EngineFacts[]> {
+  const unlisted = found.filter(({ facts }) => facts.engine === undefined).slice(0, DESCRIBED_AT_MOST);
+  const described = await describeRuns(
+    engine,
+    unlisted.map(({ row }) => row),
+  );
+  const facts = new Map(unlisted.map(({ row }, n) => [row, described[n]]));
+  return found.map((each) => facts.get(each.row) ?? each.facts);
+}
 
 function runOf({ pipeline, id, epoch }: ItemRecord): RunRef {
   return { pipeline, itemId: id, epoch };

@@ -208,7 +208,6 @@ const noWorker: FaultCase = {
 const startLost: FaultCase = {
   reason: 'start_lost',
   name: 'a run that Temporal lost before it began',
-  isListedOnceSwept: true,
   before: ['backlog', 'no_worker'],
   seenWithinMs: SEEN_MS.byTemporal,
   async create(field) {

@@ -19,6 +19,7 @@ beforeEach(async () => {
     queueStatus: A_WORKER,
     status: { is: 'alive', wedgedBy: null },
     isIndexed: true,
+    isIndexAway: false,
     mood: 'well',
     lookedUp: [],
     described: 0,
@@ -276,24 +277,51 @@ describe('an item', () => {
 });
 
 describe('a run that the search index does not list', () => {
-  it('is not said to be lost while it may be too young for the index', async () => {
+  it('is asked about by itself while it may be too young for the index, so that the list says what the page says', async () => {
     api.engine.isIndexed = false;
     const id = await makeSubmission(api.database.pool, { state: 'TIER2_SCANNING', createdAgo: 10 });
 
-    const { listed } = await ask(id);
+    const { page, listed } = await ask(id);
 
+    expect(listed).toMatchObject({ reason: 'backlog', sentence: expect.stringMatching(/its run is alive/) as string });
+    expect(listed.reason).toBe(page.reason);
+  });
+
+  it('is said to be lost by lists too, if Temporal knows no run of an item that has just been changed', async () => {
+    api.engine.status = { is: 'gone', how: 'never_existed' };
+    const id = await silent();
+    await api.database.pool.query(
+      'UPDATE items SET updated_at = now(), started = false, accepted_at = now(), start_after = now() WHERE id = $1',
+      [id],
+    );
+
+    const { page, listed, stuck } = await ask(id);
+
+    expect([page.reason, listed.reason, stuck?.reason]).toEqual(['start_lost', 'start_lost', 'start_lost']);
+  });
+
+  it('is not asked about where a list has many of them, and then it is not known whether it is alive', async () => {
+    api.engine.isIndexed = false;
+    await Promise.all(Array.from({ length: 30 }, silent));
+    await api.database.pool.query('UPDATE items SET updated_at = now()');
+
+    const { items } = (await get('/api/v1/items?pipeline=submission')) as { items: { diagnosis: Said }[] };
+
+    expect(api.engine.described).toBe(10);
+    const unknown = items.filter(({ diagnosis }) =>
+      diagnosis.sentence.includes('whether its run is alive is not known'),
+    );
+    expect([items.length, unknown.length]).toEqual([30, 20]);
+    expect(items.every(({ diagnosis }) => diagnosis.reason === 'backlog')).toBe(true);
+  });
+
+  it('is not said to be out of reach while only the search index does not answer', async () => {
+    api.engine.isIndexAway = true;
+    const { listed } = await ask(await silent());
     expect(listed).toMatchObject({
       reason: 'backlog',
       sentence: expect.stringContaining('whether its run is alive is not known') as string,
     });
-  });
-
-  it('is not said to be lost while its item has just been changed', async () => {
-    api.engine.isIndexed = false;
-    const id = await silent();
-    await api.database.pool.query('UPDATE items SET updated_at = now() WHERE id = $1', [id]);
-
-    expect((await ask(id)).listed.reason).toBe('backlog');
   });
 });
 
