@@ -11,7 +11,7 @@ import { listFiles, type ListedFile, MAX_FILES } from './skill-files.js';
 import { createFolders, type SkillFolder } from './skill-folder.js';
 import { createWithRepository, type RepositoryOptions } from './with-repository.js';
 
-export const MAX_SKILL_BYTES = 512_000;
+const MAX_SKILL_BYTES = 512_000;
 
 export interface GitSkillSourceOptions extends RepositoryOptions {
   /** Of one skill. */

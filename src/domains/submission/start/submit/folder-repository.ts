@@ -5,13 +5,13 @@ import { basename, join } from 'node:path';
 import { StartError } from '../../../../start/embedded/start-error.js';
 import { gitEnvironment } from '../../adapters/git/git-settings.js';
 import { USUAL_PATH } from '../../adapters/git/git-version.js';
-import { MAX_FILES } from '../../adapters/git/skill-files.js';
-import { MAX_SKILL_BYTES } from '../../adapters/git/skill-source-git.js';
 import { GitStopped, runGit } from './run-git.js';
 
 export interface FolderOptions {
   /** The temporary repositories are kept here, because a worker may fetch them again after this command has ended. */
   dataDir: string;
+  /** The limits of a fetch, which would refuse a larger skill later. */
+  limits: { maxBytes: number; maxFiles: number };
   /** Folders where git is looked for: by default the folders where a worker looks. */
   path?: string;
 }
@@ -38,7 +38,7 @@ const MAX_LIST_MS = 20_000;
 /** Commits the files of a folder to a bare repository in DATA_DIR and changes nothing in the folder. A folder always gets the
  *  same repository: under another address, its next version would be published as the skill of a stranger. */
 export async function commitFolder(folder: string, options: FolderOptions): Promise<FolderRepository> {
-  const { dataDir, path = USUAL_PATH } = options;
+  const { dataDir, limits, path = USUAL_PATH } = options;
   const repository = repositoryOf(folder, dataDir);
   await mkdir(repository, { recursive: true, mode: 0o700 });
   const index = join(repository, `index-${randomUUID()}`);
@@ -56,8 +56,8 @@ export async function commitFolder(folder: string, options: FolderOptions): Prom
       args: ['init', '--quiet', '--bare', '--template=', '--initial-branch=main', repository],
       env: gitEnvironment(dataDir, path, 'none'),
     });
-    const files = await listFiles(folder, env);
-    await assertSmall(folder, files);
+    const files = await listFiles(folder, env, limits);
+    await assertSmall(folder, files, limits);
     await git('add', '--all', '.');
     const tree = (await git('write-tree')).trim();
     const commit = (await git('commit-tree', '-m', 'The folder as it is', tree)).trim();
@@ -87,20 +87,28 @@ function repositoryOf(folder: string, dataDir: string): string {
 }
 
 /** The files that git would commit: all files except the ones that a .gitignore of the folder names. */
-async function listFiles(folder: string, env: Record<string, string>): Promise<string[]> {
+async function listFiles(
+  folder: string,
+  env: Record<string, string>,
+  { maxFiles }: FolderOptions['limits'],
+): Promise<string[]> {
   const args = ['ls-files', '--others', '--exclude-standard', '-z'];
   try {
     const listed = await runGit({ folder, args, env, maxBytes: MAX_LIST_BYTES, timeoutMs: MAX_LIST_MS });
     return listed.split('\0').filter((path) => path !== '');
   } catch (error) {
-    if (error instanceof GitStopped) throw tooLarge(folder, `more than ${MAX_FILES} files`, error);
+    if (error instanceof GitStopped) throw tooLarge(folder, `more than ${maxFiles} files`, error);
     throw error;
   }
 }
 
-/** The limits of a fetch, which would refuse the skill later. Checked before git reads and stores any file. */
-async function assertSmall(folder: string, files: readonly string[]): Promise<void> {
-  if (files.length > MAX_FILES) throw tooLarge(folder, `more than ${MAX_FILES} files`);
+/** Checked before git reads and stores any file. */
+async function assertSmall(
+  folder: string,
+  files: readonly string[],
+  { maxBytes, maxFiles }: FolderOptions['limits'],
+): Promise<void> {
+  if (files.length > maxFiles) throw tooLarge(folder, `more than ${maxFiles} files`);
   let bytes = 0;
   for (const file of files) {
     // git lists a repository in the folder as a folder, and would commit a link to it in place of its files.
@@ -110,7 +118,7 @@ async function assertSmall(folder: string, files: readonly string[]): Promise<vo
       );
     }
     bytes += (await lstat(join(folder, file))).size;
-    if (bytes > MAX_SKILL_BYTES) throw tooLarge(folder, `more than ${MAX_SKILL_BYTES / 1_000} KB`);
+    if (bytes > maxBytes) throw tooLarge(folder, `more than ${maxBytes / 1_000} KB`);
   }
 }
 

@@ -6,6 +6,8 @@ import { commitFolder } from '../../../../../src/domains/submission/start/submit
 import { tempDir } from '../../../../start/temp-dir.js';
 import { repositoryIn } from '../../support/skill-repository.js';
 
+const limits = { maxBytes: 512_000, maxFiles: 500 };
+
 let dataDir: string;
 let folder: string;
 beforeEach(() => {
@@ -29,7 +31,7 @@ describe('the temporary repository of a folder', () => {
     symlinkSync('/etc/passwd', join(folder, 'link'));
     const before = readdirSync(folder);
 
-    const { path, files } = await commitFolder(folder, { dataDir });
+    const { path, files } = await commitFolder(folder, { dataDir, limits });
 
     expect(files).toBe(4);
     const entries = committed(path, 'ls-tree', '--format=%(objectmode) %(path)', 'HEAD').split('\n');
@@ -38,15 +40,15 @@ describe('the temporary repository of a folder', () => {
   });
 
   it('has the same address and the same commit for the same content, and no file that was removed', async () => {
-    const first = await commitFolder(folder, { dataDir });
+    const first = await commitFolder(folder, { dataDir, limits });
     const commit = committed(first.path, 'rev-parse', 'HEAD');
     writeFileSync(join(folder, 'more.md'), 'more');
-    const second = await commitFolder(folder, { dataDir });
+    const second = await commitFolder(folder, { dataDir, limits });
     expect(second.path).toBe(first.path);
     expect(committed(first.path, 'rev-parse', 'HEAD')).not.toBe(commit);
 
     execFileSync('rm', [join(folder, 'more.md')]);
-    await commitFolder(folder, { dataDir });
+    await commitFolder(folder, { dataDir, limits });
 
     expect(committed(first.path, 'rev-parse', 'HEAD')).toBe(commit);
     expect(readdirSync(first.path).filter((name) => name.startsWith('index'))).toEqual([]);
@@ -56,7 +58,10 @@ describe('the temporary repository of a folder', () => {
     const other = join(tempDir(), 'sort notes');
     mkdirSync(other);
     writeFileSync(join(other, 'SKILL.md'), '# Another\n');
-    const [one, two] = [await commitFolder(folder, { dataDir }), await commitFolder(other, { dataDir })];
+    const [one, two] = [
+      await commitFolder(folder, { dataDir, limits }),
+      await commitFolder(other, { dataDir, limits }),
+    ];
     expect(one.path).not.toBe(two.path);
   });
 
@@ -71,11 +76,20 @@ describe('the temporary repository of a folder', () => {
     ],
   ])('is not made of a folder that %s', async (_, spoil, sentence) => {
     spoil();
-    await expect(commitFolder(folder, { dataDir })).rejects.toThrow(sentence);
+    await expect(commitFolder(folder, { dataDir, limits })).rejects.toThrow(sentence);
+  });
+
+  it('is not made of a folder that is over the limits of this installation', async () => {
+    manyFiles(3);
+    const few = commitFolder(folder, { dataDir, limits: { ...limits, maxFiles: 3 } });
+    await expect(few).rejects.toThrow(/has more than 3 files/);
+    writeFileSync(join(folder, 'big'), Buffer.alloc(2_000));
+    const small = commitFolder(folder, { dataDir, limits: { ...limits, maxBytes: 2_000 } });
+    await expect(small).rejects.toThrow(/has more than 2 KB/);
   });
 
   it('needs git, and says so where there is none', async () => {
-    const without = commitFolder(folder, { dataDir, path: '/nowhere' });
+    const without = commitFolder(folder, { dataDir, limits, path: '/nowhere' });
     await expect(without).rejects.toThrow(/there is no git on this machine.*Install git 2\.37 or newer\.$/);
   });
 });
