@@ -78,7 +78,7 @@ const cancelled: FaultCase = {
   },
   expects: {
     ...terminated.expects,
-    sentence: /^Its run ended [\d.]+ s ago(?: \(canceled|cancelled\))?, before the item did\.$/,
+    sentence: /^Its run ended [\d.]+ s ago(?: \((?:canceled|cancelled)\))?, before the item did\.$/,
     evidence: { runEndedAt: /Z$/, rescues: 0 },
   },
 };
