@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { assertTemporalReachable } from '../../src/start/embedded/assert-reachable.js';
@@ -8,6 +9,13 @@ import { connectionOptionsOf, createTemporalClient, type TemporalSettings } from
 import { SERVER_NAME, startTlsTemporal, type TlsTemporal } from '../support/tls-temporal.js';
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+it('a client tries every few seconds to reach a Temporal that is away, however long that is', async () => {
+  const { connection } = createTemporalClient({ address: '127.0.0.1:1', namespace: 'default', tls: false });
+  const { channelArgs } = (connection as Connection).options;
+  expect(channelArgs).toMatchObject({ 'grpc.max_reconnect_backoff_ms': 2_000 });
+  await connection.close();
+});
 
 describe('a Temporal that takes only clients with a certificate', () => {
   let tls: TlsTemporal;
