@@ -38,6 +38,12 @@ const CASES: [name: string, kind: string, itemId: string, broken: (sound: Recove
   ['a rescue without a receipt', 'no receipt', 'b', (all) => void all.receipts.pop()],
   ['a receipt of a crash that was none', 'no cause', 'a', (all) => void all.receipts.push(receipt())],
   ['a receipt of a rescue that was none', 'no cause', 'b', (all) => void all.acts.pop()],
+  [
+    'a run that was started again without an entry',
+    'no cause',
+    'd',
+    ({ receipts }) => void receipts.push(receipt({ itemId: 'd', stage: null, reason: 'start_lost' })),
+  ],
   ['a receipt of another run', 'no cause', 'b', ({ receipts }) => void (receipts[1]!.epoch = 3)],
   [
     'a rescue whose receipt says that it was given up',

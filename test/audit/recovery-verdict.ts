@@ -29,8 +29,7 @@ export function recoveryFindings(facts: RecoveryFacts): RecoveryFinding[] {
     // A poisoned item's receipt is that of its last crash.
     ...unpaired(
       facts.acts.filter(({ trigger }) => trigger !== 'poison').map(nameOfAct),
-      // To start what Temporal lost is no move of the item, so no act.
-      ofItems.filter(({ reason }) => reason !== 'start_lost').map(nameOfItem),
+      ofItems.map(nameOfItem),
       'an act',
     ),
     ...unpaired(
