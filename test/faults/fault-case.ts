@@ -60,6 +60,8 @@ export interface Expectation {
   orReceipts?: readonly WantedReceipt[];
   /** Its audit entries, oldest first, as `trigger (type of actor)`. */
   trail: readonly string[];
+  /** As right, together with `orReceipts` alone. */
+  orTrail?: readonly string[];
   /** The effects its stages left, each once. */
   effects: readonly string[];
   /** The kind of the notification that somebody gets. */

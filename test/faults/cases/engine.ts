@@ -1,5 +1,5 @@
 import { until } from '../../support/until.js';
-import { type FaultCase, STAGES, WALKED } from '../fault-case.js';
+import { type FaultCase, STAGES, WALKED, walkedWith } from '../fault-case.js';
 import { SEEN_MS } from '../settings.js';
 
 /** Temporal is there, and the API can't reach it. */
@@ -39,6 +39,7 @@ function unreachable(how: 'cut' | 'stall', name: string): FaultCase {
       // When Temporal is back the dispatcher starts it, or a sweep that comes before.
       orReceipts: [{ reason: 'start_lost', actorType: 'system', result: 'moving', stagesAgain: [] }],
       trail: WALKED,
+      orTrail: walkedWith('rescue (system)'),
       effects: STAGES,
     },
   };
