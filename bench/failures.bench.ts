@@ -134,7 +134,7 @@ async function claimNew(pool: pg.Pool, pipeline: Pipeline, took?: number[]) {
   const began = performance.now();
   const claim = await claimTask(pool, pipeline, {
     ...{ itemId, visit: 1, epoch: 1, state: 'FIRST', stage: 'first', unit: '', claimId: randomUUID() },
-    ...{ token: Buffer.from('token'), scheduledAt: null, isRetried: false, worker: 'worker-1' },
+    ...{ token: Buffer.from('token'), scheduledAt: null, isRetried: false, worker: 'worker-1', places: 1 },
   });
   took?.push(performance.now() - began);
   if (claim.is !== 'run') throw new Error(`a claim was answered ${claim.is}`);

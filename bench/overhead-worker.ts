@@ -1,6 +1,8 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { canaryStages } from '../src/domains/canary/activities/stages.js';
+import type { Isolation } from '../src/activities/isolation.js';
+import { SELF_HARM } from '../src/domains/canary/start/self-harm.js';
 import { createActivities } from '../src/activities/stage-runner.js';
 import { createPool } from '../src/db/postgres/client.js';
 import { findCanarySettings } from '../src/domains/canary/db/canaries.js';
@@ -34,12 +36,20 @@ const common = {
 const stages = canaryStages({
   find: (id) => findCanarySettings(pool, id),
   isLive: () => Promise.resolve(false),
-  self: { kill: () => undefined, freeze: () => undefined },
+  self: SELF_HARM,
 });
+/** No worker dies here, so no task becomes a suspect. */
+const NONE: Isolation = {
+  places: 1,
+  start() {
+    throw new Error('this benchmark has no isolated stages');
+  },
+};
 const workers = await Promise.all([
   createItemWorker({ ...common, pipeline: 'bare', activities: bareActivities }),
   ...OVERHEAD_PIPELINES.map((pipeline) => {
-    const activities = createActivities({ pool, pipeline, stages, worker: name, logger: pino({ level: 'warn' }) });
+    const logger = pino({ level: 'warn' });
+    const activities = createActivities({ pool, pipeline, stages, worker: name, isolation: NONE, logger });
     return createItemWorker({ ...common, pipeline: pipeline.name, activities });
   }),
 ]);

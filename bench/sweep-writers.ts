@@ -112,7 +112,7 @@ async function walkStage(pool: pg.Pool, where: { itemId: string; state: string; 
   const claim = await claimTask(pool, sweptCanary, {
     ...where,
     ...{ visit: 1, epoch: 1, unit: '', claimId: randomUUID(), token: Buffer.from('token'), scheduledAt: null },
-    ...{ isRetried: false, worker: 'worker-1' },
+    ...{ isRetried: false, worker: 'worker-1', places: 1 },
   });
   if (claim.is !== 'run') throw new Error(`a claim was answered ${claim.is}`);
   const save = {

@@ -1,11 +1,10 @@
-import { Context } from '@temporalio/activity';
-import { ApplicationFailure, type CancelledFailure } from '@temporalio/common';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { ErrorClass } from '../core/error-class.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Step } from '../core/step.js';
 import { isTransient } from '../db/postgres/database-fault.js';
-import type { Claimed, Ending } from '../db/spine/attempt.js';
+import type { Claimed, Ending, ReleasedWhy } from '../db/spine/attempt.js';
 import { claimAgain } from '../db/spine/claim/claim-again.js';
 import { commitAttempt, type Committed } from '../db/spine/commit.js';
 import { recordRefusal, rereadAttempt } from '../db/spine/reread.js';
@@ -24,11 +23,15 @@ interface SettleDeps {
  *  fault and not the database. */
 const SAVE_TRIES = 3;
 
-/** Another worker should take a released task at once. */
-const RELEASED_RETRY_MS = 10;
+/** What the run is told of an attempt that has ended: its next step, or that the task is wanted again. Without the stage's error
+ *  itself, which may be larger than Temporal takes and may quote contents. */
+export type Settled =
+  | { is: 'step'; step: Step }
+  | { is: 'retry'; errorClass: ErrorClass; message: string; retryInMs: number }
+  | { is: 'released'; why: ReleasedWhy };
 
-/** Commits the ending and translates it for Temporal: returns the next step, throws where another try is left. */
-export async function commitEnding(deps: SettleDeps, claimed: Claimed, ending: Ending): Promise<Step> {
+/** Commits the ending. */
+export async function commitEnding(deps: SettleDeps, claimed: Claimed, ending: Ending): Promise<Settled> {
   const { pool, pipeline, logger } = deps;
   const committed = await commitOrReread(deps, claimed, ending);
   if (committed instanceof Error) {
@@ -38,29 +41,19 @@ export async function commitEnding(deps: SettleDeps, claimed: Claimed, ending: E
   if (committed === 'superseded') {
     logger.warn({ worker: claimed.worker, fence: claimed.fence }, 'commit of a superseded attempt refused');
     if (ending.is !== 'released') await recordRefusal(pool, pipeline.name, claimed);
-    return { do: 'next' };
+    return { is: 'step', step: { do: 'next' } };
   }
-  if (ending.is === 'error') throw retryLater(deps, ending);
-  if (ending.is === 'released') throw giveBack(deps, ending);
+  if (ending.is === 'released') {
+    logger.info({ why: ending.why }, 'stage released');
+    return ending;
+  }
+  if (ending.is === 'error') {
+    const { error, retryInMs } = ending;
+    logger.warn({ errorClass: error.class, error: error.message, retryInMs }, 'stage failed and will be retried');
+    return { is: 'retry', errorClass: error.class, message: error.message, retryInMs };
+  }
   logger.info({ ending: ending.is, next: committed.do }, 'stage ended');
-  return committed;
-}
-
-/** A cancelled run is told that its activity was cancelled. Otherwise the task is wanted again. */
-function giveBack({ logger }: SettleDeps, { why }: Extract<Ending, { is: 'released' }>): Error {
-  const cause = Context.current().cancellationSignal.reason as CancelledFailure;
-  logger.info({ why: cause.message }, 'stage released');
-  if (why === 'cancelled') return cause;
-  return ApplicationFailure.create({ message: cause.message, type: 'released', nextRetryDelay: RELEASED_RETRY_MS });
-}
-
-/** Without the error itself as the cause, because a stage's error may be larger than Temporal takes and may quote contents. */
-function retryLater(
-  { logger }: SettleDeps,
-  { error, retryInMs }: Extract<Ending, { is: 'error' }>,
-): ApplicationFailure {
-  logger.warn({ errorClass: error.class, error: error.message, retryInMs }, 'stage failed and will be retried');
-  return ApplicationFailure.create({ message: error.message, type: error.class, nextRetryDelay: retryInMs });
+  return { is: 'step', step: committed };
 }
 
 /** Commits, however long the database is away, because an attempt that never ends would count as a crash. After a lost answer it reads

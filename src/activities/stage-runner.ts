@@ -1,22 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { type ActivityFunction, Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type CancelledFailure } from '@temporalio/common';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
 import type { RunActivities, StageInput } from '../core/run.js';
 import type { Step } from '../core/step.js';
-import type { Attempt, Claimed } from '../db/spine/attempt.js';
+import type { Attempt, ReleasedWhy } from '../db/spine/attempt.js';
 import { type Claim, claimTask } from '../db/spine/claim/claim.js';
 import { markRunEnded } from '../db/spine/item-row.js';
 import { nextStep } from '../db/spine/next-step.js';
 import type { AnyStage } from '../ports/stage.js';
-import { type Beats, startBeats } from './beats.js';
+import { temporalHost } from './attempt-host.js';
+import { attemptStage } from './attempt-stage.js';
+import { startBeats } from './beats.js';
+import { runIsolated } from './isolated-stage.js';
+import type { Isolation } from './isolation.js';
 import { retryPatiently } from './patience.js';
 import { reportUnknownItem } from './report-unknown-item.js';
-import { commitEnding } from './settle.js';
+import type { Settled } from './settle.js';
 import { findUnansweredClaim, leaveUnansweredClaim } from './unanswered-claim.js';
-import { watchStage } from './watch.js';
 
 export interface RunnerDeps {
   pool: pg.Pool;
@@ -24,12 +27,17 @@ export interface RunnerDeps {
   stages: Readonly<Record<string, AnyStage>>;
   /** This worker process, as `workers` knows it. */
   worker: string;
+  /** Where suspects run. */
+  isolation: Isolation;
   logger: Logger;
 }
 
 /** A hold up to this long ends the attempt and lets Temporal try again, and nothing shortens that wait. The run itself waits for a
  *  longer hold, because it is woken when somebody ends the hold. */
 const SHORT_HOLD_MS = 5_000;
+
+/** Another worker should take a released task at once. */
+const RELEASED_RETRY_MS = 10;
 
 /** Ten seconds in all: during a rolling upgrade both versions run for longer, but each try may meet a worker of the new version. */
 const UNKNOWN_STAGE_TRIES = 10;
@@ -76,13 +84,15 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
     scheduledAt: info.isLocal ? null : new Date(info.currentAttemptScheduledTimestampMs),
     isRetried: info.attempt > 1,
     worker: deps.worker,
+    places: deps.isolation.places,
   };
-  const beats = startBeats(input);
+  const host = temporalHost();
+  const beats = startBeats(host, input);
   try {
     const claim = await reportUnknownItem(deps, input, () => claimPatiently(deps, attempt));
-    return claim.is === 'run'
-      ? await attemptStage(deps, stage, { beats, input, claimed: claim.claimed })
-      : stepWithoutRun(claim, input, info.isLocal);
+    if (claim.is !== 'run') return stepWithoutRun(claim, input, info.isLocal);
+    const taken = { host, beats, input, claimed: claim.claimed };
+    return stepOf(await (claim.claimed.isolated ? runIsolated(deps, taken) : attemptStage(deps, stage, taken)));
   } finally {
     beats.stop();
   }
@@ -112,21 +122,25 @@ function stepWithoutRun(claim: Exclude<Claim, { is: 'run' }>, input: StageInput,
   }
 }
 
-interface Taken {
-  beats: Beats;
-  input: StageInput;
-  claimed: Claimed;
+/** Translates the end of an attempt for Temporal: the next step, or a failure after which the task is handed out again. */
+function stepOf(settled: Settled): Step {
+  switch (settled.is) {
+    case 'step':
+      return settled.step;
+    case 'retry':
+      throw ApplicationFailure.create({
+        message: settled.message,
+        type: settled.errorClass,
+        nextRetryDelay: settled.retryInMs,
+      });
+    case 'released':
+      throw givenBack(settled.why);
+  }
 }
 
-async function attemptStage(deps: RunnerDeps, stage: AnyStage, { beats, input, claimed }: Taken): Promise<Step> {
-  const { pool, pipeline } = deps;
-  const logger = deps.logger.child({ item: claimed.itemId, stage: claimed.stage, unit: claimed.unit || undefined });
-  const watch = watchStage({ pool, pipeline, logger, beats }, input, claimed);
-  try {
-    const ending = await watch.run(stage);
-    if (ending === 'superseded') return { do: 'next' };
-    return await commitEnding({ pool, pipeline, logger, released: watch.released }, claimed, ending);
-  } finally {
-    watch.stop();
-  }
+/** A cancelled run is told that its activity was cancelled. Otherwise the task is wanted again. */
+function givenBack(why: ReleasedWhy): Error {
+  const cause = Context.current().cancellationSignal.reason as CancelledFailure;
+  if (why === 'cancelled') return cause;
+  return ApplicationFailure.create({ message: cause.message, type: 'released', nextRetryDelay: RELEASED_RETRY_MS });
 }

@@ -1,5 +1,3 @@
-import { Context } from '@temporalio/activity';
-import { CancelledFailure } from '@temporalio/common';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { AppError } from '../core/errors.js';
@@ -12,6 +10,7 @@ import type { Claimed, Ending, ReleasedWhy } from '../db/spine/attempt.js';
 import { beatTask, keepCheckpoint } from '../db/spine/beat.js';
 import { claimAgain } from '../db/spine/claim/claim-again.js';
 import type { AnyStage, Json, JsonObject, StageContext } from '../ports/stage.js';
+import type { AttemptHost } from './attempt-host.js';
 import { BEAT_MS, type Beats } from './beats.js';
 import { errorEnding } from './ending.js';
 import { LateSignal } from './late-signal.js';
@@ -24,6 +23,7 @@ class StageTimeout extends Error {
 }
 
 interface WatchDeps {
+  host: AttemptHost;
   beats: Beats;
   pool: pg.Pool;
   pipeline: Pipeline;
@@ -44,7 +44,6 @@ export interface Watch {
 /** Beats while the stage runs, and aborts the stage when its time is up, when it falls silent, when the worker shuts down, or when
  *  the row says that this attempt no longer holds the task. */
 export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed): Watch {
-  const context = Context.current();
   const { row } = stageOf(deps.pipeline, claimed.stage);
   const halt = new LateSignal();
   const released = new LateSignal();
@@ -104,14 +103,12 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
       abortFailed(timeoutOf(claimed.stage, row.within, reading));
     }, input.withinMs),
   );
-  if (!context.info.isLocal) {
+  if (!deps.host.isLocal) {
     timers.push(setInterval(() => void beatRow(), Math.max(BEAT_MS, input.beatsMs / ROW_BEATS_PER_TIMEOUT)));
   }
   armSilence();
-  context.cancelled.catch((error: unknown) => {
-    if (!(error instanceof CancelledFailure)) return;
-    const why = whyOf(error);
-    if (isGivenUpForSilence(why, deps.beats)) return abortSuperseded();
+  deps.host.onStop((why) => {
+    if (why === 'superseded' || isGivenUpForSilence(why, deps.beats)) return abortSuperseded();
     // Where Temporal was away the database may be away too. Finished work waits for the database, and its fence decides whether it may
     // still be committed.
     if (why !== 'lost_sight') released.abort();
@@ -179,12 +176,6 @@ function timeoutOf(stage: string, within: string, { pending }: Reading): Error {
 /** If Temporal has given up an attempt that never fell silent, Temporal was away or out of reach: the attempt gives its task back at no
  *  cost, unless another attempt has it by now. An attempt that did fall silent leaves the task as it is, so that the next claim counts
  *  a stage that blocks worker after worker. */
-function isGivenUpForSilence(why: ReleasedWhy, beats: Beats): boolean {
+export function isGivenUpForSilence(why: ReleasedWhy, beats: Beats): boolean {
   return why === 'lost_sight' && beats.wasSilent();
-}
-
-/** Temporal cancels an activity for several reasons, which it names in the message. */
-function whyOf({ message }: CancelledFailure): ReleasedWhy {
-  if (message === 'WORKER_SHUTDOWN') return 'shutdown';
-  return message === 'NOT_FOUND' || message === 'TIMED_OUT' ? 'lost_sight' : 'cancelled';
 }

@@ -88,6 +88,8 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
       maxActivities: given.WORKER_MAX_ACTIVITIES,
       goneForMs: given.WORKER_GONE_MS,
       silentMs: given.WORKER_SILENT_MS,
+      isolatedStages: given.ISOLATED_STAGES,
+      isolatedBytes: given.ISOLATED_MEMORY,
     },
     notify: {
       webhook: { url: given.NOTIFY_WEBHOOK_URL, secret: given.NOTIFY_WEBHOOK_SECRET },

@@ -3,6 +3,7 @@ import { isMailAddress } from '../core/mail-address.js';
 import {
   keptText,
   mailAddresses,
+  memoryText,
   oneOf,
   pemFile,
   port,
@@ -78,6 +79,10 @@ export const engineSettings = z.object({
   WORKER_NAME: z.string().optional(),
   // Stages mostly wait for others; a hundred keep a process busy and its memory below a gigabyte.
   WORKER_MAX_ACTIVITIES: whole(1, 10_000).default(100),
+  // A process for one stage takes some 150 MB before its stage begins. Four keep a core busy, and at their limit they take 4 GB.
+  ISOLATED_STAGES: whole(1, 1_000).default(4),
+  // What a stage needs that is in order; less than what brings down a small machine.
+  ISOLATED_MEMORY: memoryText.default(1_024 ** 3),
   // A worker whose session lock was cut takes it again within milliseconds. A dead worker should be missed at once.
   WORKER_GONE_MS: whole(100, 60_000).default(250),
   // Longer than any pause that a healthy process makes, and than the freeze of a drill. `npm start` alone ends silent workers.

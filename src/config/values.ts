@@ -104,6 +104,20 @@ function isPem(path: string, label: string): boolean {
 
 export const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
 
+/** A process that has loaded its code takes half of the least amount, so its stage has at least the other half. */
+const LEAST_MEMORY_BYTES = 256 * 1_024 ** 2;
+
+/** An amount of memory, in bytes. */
+export const memoryText = text(
+  'an amount of memory of at least 256MB, such as 512MB or 2GB',
+  (value) => bytesOf(value) >= LEAST_MEMORY_BYTES,
+).transform(bytesOf);
+
+function bytesOf(amount: string): number {
+  const [, digits = '0', unit] = /^([1-9]\d{0,5})(MB|GB)$/.exec(amount) ?? [];
+  return Number(digits) * 1_024 ** (unit === 'GB' ? 3 : 2);
+}
+
 /** Below ten seconds, Temporal would drop runs that are late by a moment. */
 export const intervalText = text(
   'a span of time of at least 10s such as 5m or 1h',

@@ -33,12 +33,17 @@ export function sayWorkerDied(task: RunningTask, goneAt: Date, now: Date): Diagn
   };
 }
 
-export function saySuspectWait(task: WaitingTask): Diagnosis {
+export function saySuspectWait(task: WaitingTask, askedAt: Date): Diagnosis {
+  const before = task.askedBefore ?? 0;
+  const waits = before === 1 ? '1 suspect waits' : `${before || 'no'} suspects wait`;
   return {
     reason: 'suspect_wait',
-    sentence: `${nameOf(task)} was running when ${count(task.crashes, 'worker')} died; it waits for one that runs no other suspect.`,
-    evidence: { stage: task.stage, unit: task.unit, crashes: task.crashes },
-    nextAction: 'It runs as the only suspect of the next free worker.',
+    sentence: `${nameOf(task)} crashed ${count(task.crashes, 'time')}, so it runs in a process of its own; all places for that are taken, and ${waits} before it.`,
+    evidence: {
+      ...{ stage: task.stage, unit: task.unit, crashes: task.crashes },
+      ...{ placeAskedAt: askedAt.toISOString(), askedBefore: before },
+    },
+    nextAction: 'It runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
     nextAt: null,
   };
 }

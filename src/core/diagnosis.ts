@@ -95,8 +95,10 @@ export interface WaitingTask {
   unit: string;
   attempt: number;
   crashes: number;
-  /** The task has brought down workers and waits for a worker that runs no other suspect. */
-  isSuspect: boolean;
+  /** Since when a suspect has asked in vain for a process of its own; null: it has not, or it is no suspect. */
+  placeAskedAt: Date | null;
+  /** How many other suspects have waited longer than that; null: this one does not wait. */
+  askedBefore: number | null;
   retryAt: Date | null;
   error: { class: string; message: string } | null;
 }
@@ -234,7 +236,7 @@ function diagnoseHold(facts: Facts): Diagnosis | null {
   const held = diagnosePipelineHold(facts);
   if (held) return held;
   if (facts.pollers === 0 && facts.engine !== 'unknown') return sayNoWorker(facts);
-  if (waiting?.isSuspect) return saySuspectWait(waiting);
+  if (waiting?.placeAskedAt) return saySuspectWait(waiting, waiting.placeAskedAt);
   return waiting?.error && waiting.retryAt ? sayRetrying(waiting, waiting.error, waiting.retryAt, now) : null;
 }
 

@@ -6,6 +6,7 @@ import type { Client } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { Isolation } from '../activities/isolation.js';
 import { createPatientReads } from '../activities/patient-reads.js';
 import { createActivities } from '../activities/stage-runner.js';
 import { type Config, ConfigError, readVersion } from '../config.js';
@@ -17,6 +18,7 @@ import { createLogger } from '../telemetry/logger.js';
 import { connectionOptionsOf, createTemporalClient } from '../temporal/connection.js';
 import type { WorkerMembership } from '../temporal/refuse-foreign-tasks.js';
 import { createItemWorker } from '../temporal/worker.js';
+import { createIsolation } from './parts/isolation.js';
 import { jobsWorkerOf } from './parts/jobs.js';
 import { maintenanceWorkerOf } from './parts/maintenance.js';
 import { listMissingServers } from './parts/missing-servers.js';
@@ -84,7 +86,7 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
     workers.forEach(shutDown);
   });
   const membership = { name: config.installation, id: installation, onForeign: names.lookAgain };
-  const parts = { pool, connection, logger, id, membership };
+  const parts = { pool, connection, logger, id, membership, isolation: createIsolation(config, databaseUrl) };
   const workers = await createWorkers(config, wanted, parts);
   if (maintains) workers.push(...(await createMaintenance(config, client, parts)));
   const seen = setInterval(() => {
@@ -137,10 +139,11 @@ interface Parts {
   logger: Logger;
   id: string;
   membership: WorkerMembership;
+  isolation: Isolation;
 }
 
 async function createWorkers(config: Config, wanted: readonly string[], parts: Parts): Promise<Worker[]> {
-  const { pool, connection, logger, id, membership } = parts;
+  const { pool, connection, logger, id, membership, isolation } = parts;
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
   const stages = await createStages(config, { reads: createPatientReads(pool) }, wanted);
   return Promise.all(
@@ -151,7 +154,14 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
         pipeline: pipeline.name,
         identity: id,
         workflowBundle: WORKFLOW_BUNDLE,
-        activities: createActivities({ pool, pipeline, stages: stages[pipeline.name] ?? {}, worker: id, logger }),
+        activities: createActivities({
+          pool,
+          pipeline,
+          stages: stages[pipeline.name] ?? {},
+          worker: id,
+          isolation,
+          logger,
+        }),
         maxActivities: config.worker.maxActivities,
         shutdownGraceMs: config.shutdownGraceMs,
         membership,

@@ -16,7 +16,7 @@ export async function claim(api: TestApi, itemId: string, state: string, stage: 
   const { visit, epoch } = rows[0] ?? { visit: 1, epoch: 1 };
   const attempt = {
     ...{ itemId, state, unit: '', stage, visit, epoch, claimId: randomUUID() },
-    ...{ token: null, scheduledAt: null, isRetried: false, worker: 'worker-1' },
+    ...{ token: null, scheduledAt: null, isRetried: false, worker: 'worker-1', places: 1 },
   };
   const answer = await claimTask(api.database.pool, canary, attempt);
   if (answer.is !== 'run') throw new Error(`claim answered ${answer.is}`);

@@ -8,7 +8,8 @@ const task: RunningTask = {
 };
 
 const failed: WaitingTask = {
-  ...{ stage: 'read', unit: '', attempt: 1, crashes: 0, isSuspect: false, retryAt: ago(-20) },
+  ...{ stage: 'read', unit: '', attempt: 1, crashes: 0, retryAt: ago(-20) },
+  ...{ placeAskedAt: null, askedBefore: null },
   error: { class: 'NETWORK_ERROR', message: 'hung up' },
 };
 
@@ -370,12 +371,38 @@ const cases: Case[] = [
     at: ago(-30),
   },
   {
-    name: 'a suspect',
-    given: { waiting: { ...failed, crashes: 2, isSuspect: true } },
+    name: 'a suspect that all others wait behind',
+    given: { waiting: { ...failed, crashes: 2, placeAskedAt: ago(3), askedBefore: 0 } },
     reason: 'suspect_wait',
-    says: 'read was running when 2 workers died; it waits for one that runs no other suspect.',
-    next: 'It runs as the only suspect of the next free worker.',
+    says: 'read crashed 2 times, so it runs in a process of its own; all places for that are taken, and no suspects wait before it.',
+    next: 'It runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
     at: null,
+  },
+  {
+    name: 'a suspect behind another',
+    given: { waiting: { ...failed, crashes: 2, placeAskedAt: ago(3), askedBefore: 1 } },
+    reason: 'suspect_wait',
+    says: 'read crashed 2 times, so it runs in a process of its own; all places for that are taken, and 1 suspect waits before it.',
+    next: 'It runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
+    at: null,
+  },
+  {
+    name: 'a suspect behind others',
+    given: { waiting: { ...failed, crashes: 3, placeAskedAt: ago(3), askedBefore: 12 } },
+    reason: 'suspect_wait',
+    says: 'read crashed 3 times, so it runs in a process of its own; all places for that are taken, and 12 suspects wait before it.',
+    next: 'It runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
+    at: null,
+  },
+  {
+    name: 'a suspect that has not asked for a place since its process died',
+    given: {
+      waiting: { ...failed, crashes: 3, retryAt: ago(1), error: { class: 'WORKER_CRASH', message: 'it was ended' } },
+    },
+    reason: 'retrying',
+    says: 'read failed on attempt 1 with WORKER_CRASH (it was ended); the next try has been due for 1.0 s.',
+    next: 'It is tried again.',
+    at: ago(1),
   },
   {
     name: 'failed, to be tried again soon',
@@ -445,7 +472,7 @@ const cases: Case[] = [
     name: 'a suspect, and no worker asks for work',
     given: {
       item: { beatAt: ago(7_200) },
-      waiting: { ...failed, crashes: 2, isSuspect: true, error: null, retryAt: null },
+      waiting: { ...failed, crashes: 2, placeAskedAt: ago(7_200), askedBefore: 0, error: null, retryAt: null },
       ...{ engine: 'alive', pollers: 0 },
     },
     reason: 'no_worker',

@@ -31,7 +31,7 @@ const running = {
   ...{ startedAt: ago(900), beatAt: ago(2), workerGoneAt: null },
 };
 const waiting = {
-  ...{ stage: 'read', unit: '', attempt: 1, crashes: 0, isSuspect: false, retryAt: ago(-20) },
+  ...{ stage: 'read', unit: '', attempt: 1, crashes: 0, placeAskedAt: null, askedBefore: null, retryAt: ago(-20) },
   error: { class: 'NETWORK_ERROR', message: 'hung up' },
 };
 const pause = { kind: 'pause', key: '', until: 'infinity', reason: 'an upgrade' } as const;
@@ -71,7 +71,7 @@ const LINES: Line[] = [
   ['failed, and tried again later', { item: silent, waiting, engine: 'alive' }, 'leave', 'retrying'],
   [
     'a suspect that waits its turn',
-    { item: silent, waiting: { ...waiting, isSuspect: true }, engine: 'alive' },
+    { item: silent, waiting: { ...waiting, placeAskedAt: ago(2), askedBefore: 0 }, engine: 'alive' },
     'leave',
     'suspect_wait',
   ],

@@ -8,7 +8,16 @@ const beating: RunningTask = {
   ...{ startedAt: ago(900), beatAt: ago(2), workerGoneAt: null },
 };
 const next: WaitingTask = {
-  ...{ stage: 'write', unit: '', attempt: 0, crashes: 0, isSuspect: false, retryAt: null, error: null },
+  ...{
+    stage: 'write',
+    unit: '',
+    attempt: 0,
+    crashes: 0,
+    placeAskedAt: null,
+    askedBefore: null,
+    retryAt: null,
+    error: null,
+  },
 };
 
 /** The sample table warns after three minutes. */

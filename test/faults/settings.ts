@@ -31,6 +31,8 @@ export const SETTINGS: Record<string, string> = {
   BREAKER_PROBE_AFTER: '12s',
   BREAKER_PROBE_MAX: '24s',
   WORKER_MAX_ACTIVITIES: String(SLOTS / 2),
+  // One place, so that two suspects show how the second waits.
+  ISOLATED_STAGES: '1',
   // The table of the test, for every process of the installation.
   NODE_OPTIONS: `--import ${new URL('./add-table.mjs', import.meta.url).href}`,
   ADDED_TABLE: JSON.stringify(parcel),

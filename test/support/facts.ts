@@ -44,16 +44,16 @@ export interface TaskFacts {
   attempt: number;
   errors: number;
   crashes: number;
-  soleCrashes: number;
+  ownDeaths: number;
   rescues: number;
-  suspect: boolean;
+  isolated: boolean;
   outcome: string | null;
   note: Record<string, unknown> | null;
 }
 
 export async function tasksOf(pool: pg.Pool, itemId: string): Promise<TaskFacts[]> {
   const { rows } = await pool.query<TaskFacts>(
-    `SELECT visit, stage, unit, status, fence, attempt, errors, crashes, sole_crashes AS "soleCrashes", rescues, suspect,
+    `SELECT visit, stage, unit, status, fence, attempt, errors, crashes, own_deaths AS "ownDeaths", rescues, isolated,
        outcome, note FROM tasks WHERE item_id = $1 ORDER BY visit, stage, position, unit`,
     [itemId],
   );

@@ -117,8 +117,8 @@ export function createKillableParts<Name extends string>(): PartsOfInstallation<
   };
 }
 
-/** A Postgres server's sessions are processes, each in a group of its own. */
-function childrenOf(pid: number): number[] {
+/** A Postgres server's sessions are processes, each in a group of its own. Isolated stages are children of their worker. */
+export function childrenOf(pid: number): number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
   return lines
     .map((line) => line.trim().split(/\s+/).map(Number) as [number, number])

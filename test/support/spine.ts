@@ -11,6 +11,7 @@ import { commitAttempt, type Committed } from '../../src/db/spine/commit.js';
 import type { Changed, FindPipeline } from '../../src/db/spine/control.js';
 import { createItem, type NewItem } from '../../src/db/spine/items.js';
 import { nextStep } from '../../src/db/spine/next-step.js';
+import { blameTask, type OwnDeath } from '../../src/db/spine/own-death.js';
 import type { Actor, ItemError } from '../../src/db/spine/transition.js';
 import type { Statement } from '../../src/ports/sql.js';
 import { endWaiters } from './barrier.js';
@@ -68,7 +69,13 @@ export interface Where {
   claimId?: string;
   scheduledAt?: Date;
   isRetried?: boolean;
+  /** Places for isolated stages of the worker. */
+  places?: number;
+  /** As a local activity. */
+  isLocal?: boolean;
 }
+
+export const KILLED: OwnDeath = { isSilent: false, how: 'was ended by SIGKILL' };
 
 export const FAILURE: ItemError = { class: 'NETWORK_ERROR', message: 'the other side hung up', stage: 'any' };
 
@@ -108,10 +115,11 @@ export function byHand(pool: pg.Pool, pipeline: Pipeline) {
       stage: where.stage ?? stagesIn(rowOf(pipeline, state))[0]?.stage ?? 'none',
       unit: where.unit ?? '',
       claimId: where.claimId ?? randomUUID(),
-      token: Buffer.from('token'),
+      token: where.isLocal ? null : Buffer.from('token'),
       scheduledAt: where.scheduledAt ?? null,
       isRetried: where.isRetried ?? false,
       worker: where.worker ?? 'worker-a',
+      places: where.places ?? 4,
     };
   }
 
@@ -143,13 +151,24 @@ export function byHand(pool: pg.Pool, pipeline: Pipeline) {
     }
   }
 
+  /** The process that ran the claimed task alone dies. */
+  function die(attempted: Claimed, death: OwnDeath = KILLED): ReturnType<typeof blameTask> {
+    return blameTask(pool, pipeline, attempted, death);
+  }
+
+  /** Two workers die under the task, which makes it a suspect, and then three processes of its own. */
+  async function poison(itemId: string, where: Where = {}): Promise<void> {
+    for (const n of [1, 2]) await claimed(itemId, { ...where, worker: `victim-${itemId}-${n}` });
+    for (let n = 0; n < 3; n += 1) await die(await claimed(itemId, { ...where, worker: `parent-${itemId}` }));
+  }
+
   /** What the item's run is told when it asks. */
   async function next(itemId: string): Promise<Step> {
     const { epoch } = await itemOf(pool, itemId);
     return nextStep(pool, pipeline, { itemId, epoch });
   }
 
-  return { make, attempt, claim, claimed, commit, finish, walk, next };
+  return { make, attempt, claim, claimed, commit, finish, walk, die, poison, next };
 }
 
 /** The code of the AppError a call was refused with; what it answered otherwise. */

@@ -2,12 +2,14 @@ import { hostname } from 'node:os';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { canaryStages } from '../../src/domains/canary/activities/stages.js';
+import { SELF_HARM } from '../../src/domains/canary/start/self-harm.js';
 import { createActivities } from '../../src/activities/stage-runner.js';
 import { findCanarySettings, isLive } from '../../src/domains/canary/db/canaries.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { holdPresence } from '../../src/db/recovery/hold-presence.js';
 import { seeWorker } from '../../src/db/recovery/workers.js';
 import { createItemWorker } from '../../src/temporal/worker.js';
+import { inProcessIsolation } from './in-process-isolation.js';
 import { installRuntime } from './runtime.js';
 import type { ProcessSettings } from './spawn-worker.js';
 
@@ -27,9 +29,15 @@ await holdPresence({
   worker: { id, name: id, host: hostname(), pid: process.pid, build: 'test', pipelines: [pipeline.name] },
 });
 setInterval(() => void seeWorker(pool, id).catch(() => undefined), SEEN_EVERY_MS);
-const self = {
-  kill: () => void process.kill(process.pid, 'SIGKILL'),
-  freeze: () => void process.kill(process.pid, 'SIGSTOP'),
+const attempts = {
+  pool,
+  pipeline,
+  stages: canaryStages({
+    find: (itemId) => findCanarySettings(pool, itemId),
+    isLive: (itemId) => isLive(pool, itemId),
+    self: SELF_HARM,
+  }),
+  logger: pino({ level: 'silent' }),
 };
 const worker = await createItemWorker({
   connection: await NativeConnection.connect({ address: temporalAddress }),
@@ -37,17 +45,7 @@ const worker = await createItemWorker({
   pipeline: pipeline.name,
   identity: id,
   workflowBundle: { codePath },
-  activities: createActivities({
-    pool,
-    pipeline,
-    stages: canaryStages({
-      find: (itemId) => findCanarySettings(pool, itemId),
-      isLive: (itemId) => isLive(pool, itemId),
-      self,
-    }),
-    worker: id,
-    logger: pino({ level: 'silent' }),
-  }),
+  activities: createActivities({ ...attempts, worker: id, isolation: inProcessIsolation(attempts) }),
   maxActivities: 100,
   shutdownGraceMs: 0,
 });

@@ -20,6 +20,7 @@ import type { WorkerMembership } from '../../src/temporal/refuse-foreign-tasks.j
 import { createItemWorker } from '../../src/temporal/worker.js';
 import { workflowBundle } from './bundle.js';
 import { itemOf } from './facts.js';
+import { inProcessIsolation } from './in-process-isolation.js';
 import { installRuntime } from './runtime.js';
 import { ADA, openSpine, type Spine } from './spine.js';
 import { connectTemporal, type TestTemporal } from './temporal.js';
@@ -128,13 +129,14 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
     const { id = `worker-${randomUUID().slice(0, 8)}`, graceMs = 0, pool = stack.limited, logger = silent } = options;
     // Of its own: one connection takes no two workers of one queue.
     const connection = await NativeConnection.connect({ address: stack.temporal.address });
+    const attempts = { pool, pipeline: current, stages: stagesOf(current, scripts), logger };
     const worker = await createItemWorker({
       connection,
       namespace: 'default',
       pipeline: name,
       identity: id,
       workflowBundle: options.codePath === undefined ? await workflowBundle() : { codePath: options.codePath },
-      activities: createActivities({ pool, pipeline: current, stages: stagesOf(current, scripts), worker: id, logger }),
+      activities: createActivities({ ...attempts, worker: id, isolation: inProcessIsolation(attempts) }),
       maxActivities: 100,
       shutdownGraceMs: graceMs,
       ...(options.membership && { membership: options.membership }),

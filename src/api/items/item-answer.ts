@@ -95,6 +95,7 @@ function inflightOf(task: ItemView['inflight'][number]): ItemAnswer['inflight'][
     beatAt: iso(task.beatAt),
     progress: task.progress as Record<string, unknown> | null,
     worker,
+    ...(task.isolated && { isolated: true as const }),
     ...(errorClass !== null && { error: { classification: errorClass, message: errorMessage ?? '' } }),
   };
 }

@@ -46,6 +46,10 @@ const Inflight = z.object({
   beatAt: Time.nullable().describe('Its last sign of life'),
   progress: Facts.nullable(),
   worker: z.string().nullable(),
+  isolated: z
+    .literal(true)
+    .optional()
+    .describe('It runs in a process of its own, because it was running at two crashes'),
   error: Failure.optional().describe('Of the last failed attempt'),
 });
 

@@ -11,7 +11,8 @@ const RECEIPTS_SHOWN = 50;
 
 type InflightTask = Pick<
   Task,
-  'stage' | 'unit' | 'attempt' | 'worker' | 'startedAt' | 'beatAt' | 'progress' | 'errorClass' | 'errorMessage'
+  | ('stage' | 'unit' | 'attempt' | 'worker' | 'startedAt' | 'beatAt' | 'progress' | 'errorClass' | 'errorMessage')
+  | 'isolated'
 >;
 
 /** Everything that is known of one item at one moment. */
@@ -51,7 +52,7 @@ export async function findItemView(prisma: Client, id: string): Promise<ItemView
         WHERE item_id = i.id AND visit = i.visit GROUP BY stage, status ORDER BY stage, status) t) AS tasks,
       (SELECT json_agg(to_jsonb(t)) FROM (
         SELECT t.stage, t.unit, t.attempt, COALESCE(w.name, t.worker) AS worker, t.started_at, t.beat_at, t.progress,
-          t.error_class, t.error_message
+          t.error_class, t.error_message, t.isolated
         FROM tasks t LEFT JOIN workers w ON w.id = t.worker
         WHERE i.ended_at IS NULL AND t.item_id = i.id AND t.visit = i.visit AND t.status = 'running'
         ORDER BY t.beat_at DESC, t.stage, t.unit LIMIT ${INFLIGHT_SHOWN}) t) AS inflight

@@ -3,7 +3,7 @@ import type { Pipeline } from '../../core/pipeline.js';
 import type { Sql } from '../../ports/sql.js';
 import type { Item, Task } from '../generated/client.js';
 import { type Columns, fieldsOf } from '../postgres/fields-of.js';
-import { SUSPECT_CRASHES } from '../spine/claim/suspects.js';
+import { countAskingBefore } from '../spine/claim/isolated-places.js';
 import { HOLD_OF_ITEM } from '../spine/hold.js';
 import { goneTimeOf } from './gone-worker.js';
 import type { Cause } from './receipts.js';
@@ -38,7 +38,9 @@ export const ROW_FACTS = `now() AS now, json_build_object('item', to_jsonb(i), '
       ORDER BY t.beat_at DESC, t.stage, t.unit LIMIT 1) t
   ), 'waiting', (
     SELECT to_jsonb(t) FROM (
-      SELECT stage, unit, attempt, crashes, crashes >= ${SUSPECT_CRASHES} AS is_suspect, retry_at, error_class, error_message
+      SELECT stage, unit, attempt, crashes, place_asked_at,
+        CASE WHEN place_asked_at IS NOT NULL THEN ${countAskingBefore('tasks.place_asked_at')} END AS asked_before,
+        retry_at, error_class, error_message
       FROM tasks WHERE i.ended_at IS NULL AND item_id = i.id AND visit = i.visit AND status = 'waiting'
       ORDER BY retry_at NULLS LAST, position LIMIT 1) t
   ), 'hold', CASE WHEN i.ended_at IS NULL THEN (SELECT to_jsonb(h) FROM (${HOLD_OF_ITEM}) h) END,

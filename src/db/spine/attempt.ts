@@ -18,6 +18,8 @@ export interface Attempt {
   /** Whether Temporal has handed the task out before: the worker that had it may have died of it. */
   isRetried: boolean;
   worker: string;
+  /** How many stages this worker runs at once in processes of their own. */
+  places: number;
 }
 
 /** A claimed attempt. Every later write must still find its fence and its claim's id on the task. */
@@ -27,6 +29,8 @@ export interface Claimed extends Attempt {
   errors: number;
   checkpoint: unknown;
   owner: string;
+  /** The stage runs in a process of its own, because the task was running at two worker deaths. */
+  isolated?: true;
   /** The breakers that let the attempt through. Its ending tells them how it went. */
   passes?: Pass[];
 }

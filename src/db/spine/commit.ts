@@ -109,10 +109,10 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
       RETURNING ${GUARD}
     )`,
     `ended AS (
-      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message)
+      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, outcome, error_class, error_message${claimed.isolated ? ', isolated' : ''})
       SELECT item_id, ${p.add(pipeline.name)}, visit, stage, unit, attempt, fence, worker, started_at, ${p.add(plan.result)},
         ${p.orNull(plan.result === 'done' ? plan.outcome : null)}::text,
-        ${p.orNull(plan.error?.class)}::text, ${p.orNull(plan.error?.message)}::text FROM guard
+        ${p.orNull(plan.error?.class)}::text, ${p.orNull(plan.error?.message)}::text${claimed.isolated ? ', true' : ''} FROM guard
     )`,
   ];
   if (plan.save && typeof plan.save !== 'function')
@@ -150,7 +150,7 @@ function taskAssignments(plan: Plan, p: Parameters): string {
     `outcome = ${p.add(plan.outcome)}`,
     `note = ${p.orNull(plan.note && storableJson(plan.note))}::jsonb`,
     'token = NULL',
-    'suspect = false',
+    'isolated = false',
   ];
   if (plan.status !== 'waiting') all.push('ended_at = now()');
   // The next claim finds out why the task was given back: see recordGivenBack.

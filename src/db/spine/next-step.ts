@@ -8,6 +8,7 @@ import { inTransaction } from '../postgres/client.js';
 import { markRescueMoving } from '../recovery/receipts.js';
 import { mayEnter } from './admission.js';
 import { findBreakerHold } from './claim/breaker-pass.js';
+import { SUSPECT_CRASHES } from './claim/isolated-places.js';
 import { findPause, markHeld } from './held.js';
 import { assertDeletedHere, type ItemRow, lockItem, markSeen } from './item-row.js';
 import { type Failure, outcomeMove, sequelOf, spentMove, stepOnEntry } from './sequel.js';
@@ -97,8 +98,8 @@ async function progressOf(transaction: Sql, item: ItemRow, stage: StageRow): Pro
 }
 
 async function stageProgress(transaction: Sql, item: ItemRow, stage: StageRow): Promise<Progress> {
-  const { rows } = await transaction.query<EndedTask>(
-    `SELECT status, outcome, note, COALESCE(error_class, 'UNKNOWN') AS "errorClass",
+  const { rows } = await transaction.query<EndedTask & { crashes: number }>(
+    `SELECT status, outcome, note, crashes, COALESCE(error_class, 'UNKNOWN') AS "errorClass",
        COALESCE(error_message, 'no reason recorded') AS "errorMessage"
      FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = ''`,
     [item.id, item.visit, stage.stage],
@@ -106,7 +107,9 @@ async function stageProgress(transaction: Sql, item: ItemRow, stage: StageRow): 
   const [task] = rows;
   if (task?.status === 'done') return { outcome: task.outcome ?? 'done', note: task.note };
   if (task?.status === 'failed') return failedProgress(stage, task);
-  return { step: stageStep(item.state, stage, item.visit) };
+  const step = stageStep(item.state, stage, item.visit);
+  // A local activity can't run a suspect in a process of its own.
+  return { step: task && task.crashes >= SUSPECT_CRASHES ? { ...step, short: false } : step };
 }
 
 interface EndedTask {

@@ -9,13 +9,15 @@ export interface TaskRow {
   attempt: number;
   errors: number;
   crashes: number;
-  suspect: boolean;
-  soleCrashes: number;
+  isolated: boolean;
+  ownDeaths: number;
   /** A receipt of the task is open, or may have to be written. The next claim sees to both. */
   recovering: boolean;
   checkpoint: unknown;
   worker: string | null;
   claimId: string | null;
+  /** The attempt that holds the task is a local activity, which has no token and beats no row. */
+  isLocal: boolean;
   scheduledAt: Date | null;
   startedAt: Date | null;
 }
@@ -37,8 +39,8 @@ export async function lockTask(transaction: Sql, attempt: Attempt): Promise<Task
     taskKey(attempt),
   );
   const { rows } = await transaction.query<TaskRow>(
-    `SELECT status, fence, attempt, errors, crashes, suspect, sole_crashes AS "soleCrashes", recovering, checkpoint, worker,
-       claim_id AS "claimId", scheduled_at AS "scheduledAt", started_at AS "startedAt"
+    `SELECT status, fence, attempt, errors, crashes, isolated, own_deaths AS "ownDeaths", recovering, checkpoint, worker,
+       claim_id AS "claimId", token IS NULL AS "isLocal", scheduled_at AS "scheduledAt", started_at AS "startedAt"
      FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 FOR UPDATE`,
     taskKey(attempt),
   );

@@ -150,12 +150,12 @@ function takesTasks(via: Via): boolean {
   return via === 'cancel' || via === 'exhaustion' || via === 'rescue' || via === 'retry';
 }
 
-/** Tasks that were left as running would be shown as inflight for ever, keep their worker from running another suspect, and count
+/** Tasks that were left as running would be shown as inflight for ever, take one of the isolated places of their worker, and count
  *  as crashed when a rescue's run claims them. The caller has held the item's lock since an earlier statement, so that this
  *  statement sees every claim there was. */
 function takeTasks(pipeline: Pipeline, p: Parameters): string {
   return `taken AS (
-      UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, suspect = false, token = NULL
+      UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, isolated = false, place_asked_at = NULL, token = NULL
       FROM guard WHERE t.item_id = guard.item_id AND t.status = 'running' RETURNING t.*
     ), superseded AS (
       INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)

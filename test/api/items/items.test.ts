@@ -50,7 +50,7 @@ async function show(id: string, as: Who = ALICE): Promise<ItemAnswer> {
 async function claim(itemId: string, state: string, stageName: string, unit = ''): Promise<Claimed> {
   const attempt = {
     ...{ itemId, state, unit, stage: stageName, visit: 1, epoch: 1, claimId: randomUUID() },
-    ...{ token: null, scheduledAt: null, isRetried: false, worker: 'worker-1' },
+    ...{ token: null, scheduledAt: null, isRetried: false, worker: 'worker-1', places: 1 },
   };
   const answer = await claimTask(api.database.pool, canary, attempt);
   if (answer.is !== 'run') throw new Error(`claim answered ${answer.is}`);

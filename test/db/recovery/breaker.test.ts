@@ -305,13 +305,13 @@ describe('among many claims that come when one may pass', () => {
     const [waiting = '', other = '', suspect = ''] = await walk.open();
     for (const id of [waiting, suspect]) await walk.claim(id);
     await makeDue();
-    // Its worker runs another suspect, so the claim is answered without a run.
+    // Its worker has one place, which another suspect has, so the claim is answered without a run.
     await spine.pool.query(`UPDATE tasks SET crashes = 2 WHERE item_id = $1`, [waiting]);
     await spine.pool.query(
-      `UPDATE tasks SET status = 'running', suspect = true, worker = 'worker-s' WHERE item_id = $1`,
+      `UPDATE tasks SET status = 'running', isolated = true, worker = 'worker-s' WHERE item_id = $1`,
       [suspect],
     );
-    expect(await walk.claim(waiting, { worker: 'worker-s' })).toMatchObject({ reason: 'suspect_wait' });
+    expect(await walk.claim(waiting, { worker: 'worker-s', places: 1 })).toMatchObject({ reason: 'suspect_wait' });
     await walk.claimed(other);
   });
 });

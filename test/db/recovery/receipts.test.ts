@@ -156,13 +156,16 @@ describe('the receipt of a recovery by the next claim', () => {
     expect(receipt?.detectMs).toBeLessThanOrEqual(receipt?.silentMs ?? 0);
   });
 
-  it('waits with a suspect until a worker runs it alone', async () => {
+  it('waits with a suspect until a worker has a place for it', async () => {
     const hand = byHand(spine.pool, straight);
     const other = await hand.make();
     for (const worker of ['x', 'y', 'crowded']) await hand.claimed(other, { worker });
     const id = await hand.make();
     for (const worker of ['p', 'q']) await hand.claimed(id, { worker });
-    expect(await hand.claim(id, { worker: 'crowded' })).toMatchObject({ is: 'hold', reason: 'suspect_wait' });
+    expect(await hand.claim(id, { worker: 'crowded', places: 1 })).toMatchObject({
+      is: 'hold',
+      reason: 'suspect_wait',
+    });
     expect((await receiptsOf(spine.pool, id)).map((each) => each.result)).toEqual(['moving', 'waiting']);
 
     await hand.claimed(id, { worker: 'empty' });
@@ -172,8 +175,7 @@ describe('the receipt of a recovery by the next claim', () => {
   it('says that the task is poison after its last crash, and the owner is told', async () => {
     const hand = byHand(spine.pool, straight);
     const id = await hand.make();
-    for (let n = 0; n < 5; n += 1) await hand.claimed(id, { worker: `victim-${id}-${String(n)}` });
-    expect(await hand.claim(id)).toEqual({ is: 'superseded' });
+    await hand.poison(id);
 
     const receipts = await receiptsOf(spine.pool, id);
     expect(receipts.map((each) => each.result)).toEqual(['moving', 'moving', 'moving', 'moving', 'poison']);

@@ -205,7 +205,11 @@ async function brokenPromises(pipeline: Pipeline, id: string): Promise<string[]>
        FROM tasks t LEFT JOIN attempts a USING (item_id, visit, stage, unit) WHERE t.item_id = $1
        GROUP BY t.item_id, t.visit, t.stage, t.unit HAVING count(a.id) FILTER (WHERE a.result = 'crash') <> t.crashes
      UNION ALL
-     SELECT 'two suspects on ' || worker FROM tasks WHERE status = 'running' AND suspect GROUP BY worker, item_id HAVING count(*) > 1`,
+     SELECT 'too many isolated stages on ' || worker FROM tasks WHERE status = 'running' AND isolated
+       GROUP BY worker, item_id HAVING count(*) > 4
+     UNION ALL
+     SELECT 'blamed without a process of its own: ' || concat_ws(' ', t.visit, t.stage, t.unit) FROM tasks t
+       WHERE t.item_id = $1 AND t.own_deaths > 0`,
     [id],
   );
   const item = await itemOf(spine.pool, id);

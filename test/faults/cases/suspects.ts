@@ -4,7 +4,7 @@ import { type FaultCase, STAGES, WALKED, type WantedReceipt } from '../fault-cas
 import type { Field } from '../field.js';
 import { SEEN_MS } from '../settings.js';
 
-/** Two stages that were running when the only worker died, twice: nobody knows which of them it was. */
+/** Two stages that were running when the only worker died, twice. The worker has one place for an isolated stage. */
 
 const DIED: WantedReceipt = { reason: 'worker_died', actorType: 'system', result: 'moving', stagesAgain: ['first'] };
 
@@ -50,9 +50,10 @@ const suspectWait: FaultCase = {
     installation.release('worker-2');
   },
   expects: {
-    sentence: /^first was running when 2 workers died; it waits for one that runs no other suspect\.$/,
-    evidence: { stage: 'first', unit: '', crashes: 2 },
-    nextAction: 'It runs as the only suspect of the next free worker.',
+    sentence:
+      /^first crashed 2 times, so it runs in a process of its own; all places for that are taken, and no suspects wait before it\.$/,
+    evidence: { stage: 'first', unit: '', crashes: 2, askedBefore: 0 },
+    nextAction: 'It runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
     nextAt: 'none',
     ends: 'DONE',
     receipts: [DIED, DIED],

@@ -16,7 +16,7 @@ import { moveLocked, WORKER } from '../transition.js';
 import { passBreakers } from './breaker-pass.js';
 import { claimAtOnce, type TakenTask } from './claim-at-once.js';
 import { endUnended } from './crash.js';
-import { mayRunSuspect, SUSPECT_CRASHES, SUSPECT_RETRY_MS } from './suspects.js';
+import { askForPlace, SUSPECT_CRASHES } from './isolated-places.js';
 import { recordGivenBack } from './take-over.js';
 import { type Earlier, isItsTurn, stagesBefore } from './turn.js';
 
@@ -80,11 +80,11 @@ function isSameTry(attempt: Attempt, task: TaskRow): boolean {
  *  there had been no grant. */
 async function freeUnbegun(transaction: Sql, attempt: Attempt, found: TaskRow): Promise<TaskRow> {
   await transaction.query(
-    `UPDATE tasks SET status = 'waiting', fence = fence + 1, attempt = attempt - 1, claim_id = NULL, token = NULL, suspect = false
+    `UPDATE tasks SET status = 'waiting', fence = fence + 1, attempt = attempt - 1, claim_id = NULL, token = NULL, isolated = false
      WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4`,
     taskKey(attempt),
   );
-  return { ...found, status: 'waiting', claimId: null, suspect: false };
+  return { ...found, status: 'waiting', claimId: null, isolated: false };
 }
 
 /** A worker that was frozen wakes with attempts that Temporal has given to other workers since. It must not take their tasks: those
@@ -101,7 +101,7 @@ function grantClaim(attempt: Attempt, owner: string, task: Omit<TakenTask, 'owne
 
 /** Names each field, because adding fields to a spread object makes it slow, and the whole attempt reads from this object. */
 function claimedOf(before: Attempt, owner: string, task: Omit<TakenTask, 'owner'>): Claimed {
-  const { itemId, visit, epoch, state, stage, unit, claimId, token, scheduledAt, isRetried, worker } = before;
+  const { itemId, visit, epoch, state, stage, unit, claimId, token, scheduledAt, isRetried, worker, places } = before;
   const { fence, attempt, errors, checkpoint } = task;
   return {
     itemId,
@@ -115,6 +115,7 @@ function claimedOf(before: Attempt, owner: string, task: Omit<TakenTask, 'owner'
     scheduledAt,
     isRetried,
     worker,
+    places,
     fence,
     attempt,
     errors,
@@ -154,21 +155,21 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   }
   await recordGivenBack(transaction, pipeline, found);
   const task = before.status === 'running' ? await endUnended(transaction, pipeline, found) : before;
-  if (task === 'poison') return { is: 'superseded' };
-  const suspect = task.crashes >= SUSPECT_CRASHES;
-  if (suspect && !(await mayRunSuspect(transaction, attempt))) {
-    return { is: 'hold', forMs: SUSPECT_RETRY_MS, reason: 'suspect_wait' };
-  }
+  const isSuspect = task.crashes >= SUSPECT_CRASHES;
+  // A local activity can't run in a process of its own: the run is told the same stage as an ordinary activity.
+  if (isSuspect && attempt.token === null) return { is: 'done', step: await stepOf(transaction, pipeline, item) };
+  const waitMs = isSuspect ? await askForPlace(transaction, attempt) : null;
+  if (waitMs !== null) return { is: 'hold', forMs: waitMs, reason: 'suspect_wait' };
   // Breakers come last, so that only an attempt that runs takes a place.
   const passage = await passBreakers(transaction, pipeline, attempt);
   if (passage.is === 'hold') return holdClaim(transaction, item, passage.held);
   const { rows } = await transaction.query<Omit<TakenTask, 'owner'>>(
     `UPDATE tasks SET status = 'running', fence = fence + 1, attempt = attempt + 1, claim_id = $5, token = $6, worker = $7,
-       suspect = $8, recovering = false, scheduled_at = $9, started_at = now(), beat_at = now(), progress = NULL,
+       isolated = $8, place_asked_at = NULL, recovering = false, scheduled_at = $9, started_at = now(), beat_at = now(), progress = NULL,
        progress_at = NULL, retry_at = NULL
      WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4
      RETURNING fence, attempt, errors, checkpoint`,
-    [...taskKey(attempt), attempt.claimId, attempt.token, attempt.worker, suspect, attempt.scheduledAt],
+    [...taskKey(attempt), attempt.claimId, attempt.token, attempt.worker, isSuspect, attempt.scheduledAt],
   );
   const [taken] = rows;
   if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
@@ -176,5 +177,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   if (task.crashes > 0 || task.recovering) await markTaskMoving(transaction, attempt);
   if (item.epoch > 1 || task.recovering) await markRescueMoving(transaction, item);
   const claimed = claimedOf(attempt, item.owner, taken);
-  return { is: 'run', claimed: passage.passes.length > 0 ? { ...claimed, passes: passage.passes } : claimed };
+  if (isSuspect) claimed.isolated = true;
+  if (passage.passes.length > 0) claimed.passes = passage.passes;
+  return { is: 'run', claimed };
 }

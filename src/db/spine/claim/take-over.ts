@@ -1,4 +1,3 @@
-import { findStage } from '../../../core/machine.js';
 import type { Pipeline } from '../../../core/pipeline.js';
 import { beatsMsOf, isAliveWithoutEngine, type LastSign } from '../../../core/attempt-life.js';
 import type { Sql } from '../../../ports/sql.js';
@@ -9,10 +8,14 @@ import { type Attempt, taskKey } from '../attempt.js';
 import type { Found, TaskRow } from '../task-row.js';
 
 /** Whether the attempt before lives, though Temporal has given its task to this attempt. */
-export async function isHeldByLiving(transaction: Sql, pipeline: Pipeline, attempt: Attempt): Promise<boolean> {
+export async function isHeldByLiving(
+  transaction: Sql,
+  pipeline: Pipeline,
+  { attempt, before }: Found,
+): Promise<boolean> {
   const { state, stage } = attempt;
-  // A short stage beats no row, so nothing tells a frozen attempt from a living one.
-  if (findStage(pipeline, stage)?.row.short) return false;
+  // A local activity beats no row, so nothing tells a frozen attempt from a living one.
+  if (before.isLocal) return false;
   const sign = await lastSignOf(transaction, attempt);
   return sign !== undefined && isAliveWithoutEngine(sign, beatsMsOf(pipeline, state, stage));
 }
@@ -38,14 +41,14 @@ export async function takeOver(
 ): Promise<TaskRow> {
   await transaction.query(
     `WITH task AS (
-       UPDATE tasks SET status = 'waiting', fence = fence + 1, suspect = false, token = NULL, recovering = true
+       UPDATE tasks SET status = 'waiting', fence = fence + 1, isolated = false, token = NULL, recovering = true
        WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
      ), receipt AS (${givenBackReceipt('now()', { pipeline: '$5', state: '$7', epoch: '$8' })})
-     INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)
-     SELECT item_id, $5, visit, stage, unit, attempt, $6::int, worker, started_at, 'given_back' FROM task`,
-    [...taskKey(attempt), pipeline.name, before.fence, item.state, item.epoch],
+     INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, isolated)
+     SELECT item_id, $5, visit, stage, unit, attempt, $6::int, worker, started_at, 'given_back', $9 FROM task`,
+    [...taskKey(attempt), pipeline.name, before.fence, item.state, item.epoch, before.isolated],
   );
-  return { ...before, status: 'waiting', suspect: false, recovering: true };
+  return { ...before, status: 'waiting', isolated: false, recovering: true };
 }
 
 /** Records that a worker gave the task back while it lived, because Temporal no longer knew its attempt. Either the run was closed,

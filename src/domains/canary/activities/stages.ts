@@ -10,6 +10,10 @@ import { remember } from './remember.js';
 export interface SelfHarm {
   kill(): void;
   freeze(): void;
+  /** Never returns, and nothing else runs in the process meanwhile. */
+  spin(): never;
+  /** Takes ever more memory, and goes on beating. */
+  eat(): void;
 }
 
 export interface CanaryDeps {
@@ -83,6 +87,11 @@ async function actOut({ self, isLive }: CanaryDeps, fault: Fault | undefined, co
     case 'freeze':
       self.freeze();
       return;
+    case 'spin':
+      return self.spin();
+    case 'eat':
+      self.eat();
+      return new Promise(() => undefined);
     case 'failWhile':
       if (!(await isLive(fault.item))) return;
       throw new AppError('internal', `asked to fail while ${fault.item} lives`, { errorClass: fault.class });

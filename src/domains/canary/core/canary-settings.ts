@@ -8,7 +8,8 @@ export interface CanarySettings {
   faults: Fault[];
 }
 
-export const FAULT_KINDS = ['fail', 'hang', 'kill', 'freeze', 'freezeInCommit'] as const;
+/** `spin` never gives the event loop back. `eat` allocates without end. */
+export const FAULT_KINDS = ['fail', 'hang', 'kill', 'freeze', 'freezeInCommit', 'spin', 'eat'] as const;
 export const FAULT_STAGES = ['first', 'spread', 'second', 'third'] as const;
 
 export type Fault = AttemptFault | Outage;

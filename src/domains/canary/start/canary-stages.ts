@@ -3,13 +3,12 @@ import type { Stages } from '../../../ports/stage.js';
 import { canaryStages } from '../activities/stages.js';
 import { findCanarySettings, isLive } from '../db/canaries.js';
 import type { canary } from '../table.js';
-
-/** Signals to this process, for a stage that an admin told to die or to freeze. */
-const SELF = {
-  kill: () => void process.kill(process.pid, 'SIGKILL'),
-  freeze: () => void process.kill(process.pid, 'SIGSTOP'),
-};
+import { SELF_HARM } from './self-harm.js';
 
 export function createCanaryStages(reads: Sql): Stages<typeof canary> {
-  return canaryStages({ find: (id) => findCanarySettings(reads, id), isLive: (id) => isLive(reads, id), self: SELF });
+  return canaryStages({
+    find: (id) => findCanarySettings(reads, id),
+    isLive: (id) => isLive(reads, id),
+    self: SELF_HARM,
+  });
 }

@@ -86,7 +86,7 @@ describe('a claim is answered run', () => {
 
     expect(next.fence).toBeGreaterThan(lost.fence);
     expect(next).toMatchObject({ attempt: 2, errors: 0 });
-    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'running', crashes: 1, soleCrashes: 0 });
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'running', crashes: 1, ownDeaths: 0 });
     expect(await attemptsOf(spine.pool, id)).toEqual(['read crash']);
     expect(await beatTask(spine.pool, lost, null)).toBe(false);
     expect(await hand.finish(lost)).toBe('superseded');

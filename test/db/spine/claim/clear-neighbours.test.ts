@@ -14,10 +14,14 @@ async function dieTogether(worker: string, ...ids: string[]): Promise<void> {
   for (const id of ids) await hand.claimed(id, { worker });
 }
 
-/** Brings down three workers as their only suspect. One more claim finds that the item is poison. */
+/** Brings down three processes that run nothing else. */
 async function condemn(id: string, name: string): Promise<void> {
-  for (const n of [1, 2, 3]) await dieTogether(`${name}-${n}`, id);
-  expect(await hand.claim(id, { worker: 'last' })).toEqual({ is: 'superseded' });
+  for (let n = 0; n < 3; n += 1) await hand.die(await hand.claimed(id, { worker: name }));
+  expect(await itemOf(spine.pool, id)).toMatchObject({ endReason: 'POISON' });
+}
+
+async function condemnTwiceMore(id: string): Promise<void> {
+  for (let n = 0; n < 2; n += 1) await hand.die(await hand.claimed(id, { worker: 'parent-of-both' }));
   expect(await itemOf(spine.pool, id)).toMatchObject({ endReason: 'POISON' });
 }
 
@@ -27,14 +31,14 @@ describe('when an item is found to be poison', () => {
     await dieTogether('shared-1', poison, neighbour);
     await dieTogether('shared-2', poison, neighbour);
     for (const worker of ['own-1', 'own-2', 'crowded']) await dieTogether(worker, other);
-    expect(await hand.claim(neighbour, { worker: 'crowded' })).toMatchObject({ reason: 'suspect_wait' });
+    expect(await hand.claim(neighbour, { worker: 'crowded', places: 1 })).toMatchObject({ reason: 'suspect_wait' });
 
     await condemn(poison, 'alone');
 
-    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, suspect: false });
-    expect(await hand.claim(neighbour, { worker: 'crowded' })).toMatchObject({ is: 'run' });
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, isolated: false });
+    expect(await hand.claimed(neighbour, { worker: 'crowded', places: 1 })).not.toHaveProperty('isolated');
     // Tasks that never ran beside it stay as they are.
-    expect(await taskOf(spine.pool, other, 'read')).toMatchObject({ crashes: 2, suspect: true });
+    expect(await taskOf(spine.pool, other, 'read')).toMatchObject({ crashes: 2, isolated: true });
   });
 
   it('deaths that it did not share still count', async () => {
@@ -44,11 +48,24 @@ describe('when an item is found to be poison', () => {
     await dieTogether('both-2', poison);
     await dieTogether('elsewhere-2', neighbour);
     await dieTogether('elsewhere-3', neighbour);
-    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 3, soleCrashes: 1, suspect: true });
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 3, isolated: true });
 
     await condemn(poison, 'by-itself');
 
-    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 2, soleCrashes: 1, suspect: true });
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 2, isolated: true });
+  });
+
+  it('deaths of a process of its own still count, even of one beside it', async () => {
+    const [poison, neighbour] = [await hand.make(), await hand.make()];
+    await dieTogether('last-1', poison, neighbour);
+    await dieTogether('last-2', poison, neighbour);
+    const beside = await hand.claimed(neighbour, { worker: 'parent-of-both' });
+    const own = await hand.claimed(poison, { worker: 'parent-of-both' });
+    await Promise.all([hand.die(beside), hand.die(own)]);
+
+    await condemnTwiceMore(poison);
+
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 1, ownDeaths: 1 });
   });
 
   it('another poison item beside it is found all the same', async () => {
@@ -71,7 +88,7 @@ describe('when an item is found to be poison', () => {
     await dieTogether('second-of-two', second);
     await condemn(second, 'second-of-two');
 
-    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0, soleCrashes: 0 });
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 0 });
     // A task that has ended keeps its counts.
     expect((await taskOf(spine.pool, first, 'read')).crashes).toBe(5);
   });
@@ -90,6 +107,6 @@ describe('when an item is found to be poison', () => {
       await writer.query('ROLLBACK');
       writer.release();
     }
-    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 2, suspect: true });
+    expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 2, isolated: true });
   });
 });

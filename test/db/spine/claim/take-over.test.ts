@@ -67,7 +67,7 @@ describe('a task that is claimed while the attempt before lives', () => {
     const now = await hand.claimed(id, { worker: 'other' });
 
     expect(now).toMatchObject({ attempt: 2 });
-    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, suspect: false });
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, isolated: false });
     expect(await attemptsOf(spine.pool, id)).toEqual(['read given_back']);
     expect(await receiptsOf(spine.pool, id)).toMatchObject([GIVEN_BACK]);
     expect(await rereadAttempt(spine.pool, before)).toBe('superseded');
@@ -116,7 +116,7 @@ describe('a task that is claimed while the attempt before lives', () => {
     await present('short-lived');
     const { hand, id } = await held('short-lived', brief);
 
-    await hand.claimed(id, { worker: 'other' });
+    await hand.claimed(id, { worker: 'other', isLocal: true });
 
     expect((await tasksOf(spine.pool, id))[0]).toMatchObject({ crashes: 1 });
   });
@@ -154,7 +154,7 @@ describe('a task that its own worker gives back, because Temporal lost sight of 
     const now = await hand.claimed(id, { worker: 'other' });
 
     expect(now).toMatchObject({ attempt: 2, errors: 0 });
-    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, errors: 0, suspect: false });
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 0, errors: 0, isolated: false });
     expect(await receiptsOf(spine.pool, id)).toMatchObject([GIVEN_BACK]);
     await hand.finish(now);
     expect(await attemptsOf(spine.pool, id)).toEqual(['read given_back', 'read done']);

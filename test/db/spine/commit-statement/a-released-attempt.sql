@@ -7,7 +7,7 @@ WITH item AS (
       FOR SHARE
     ),
 guard AS (
-      UPDATE tasks t SET status = $5, outcome = $6, note = NULL::jsonb, token = NULL, suspect = false, recovering = true FROM item
+      UPDATE tasks t SET status = $5, outcome = $6, note = NULL::jsonb, token = NULL, isolated = false, recovering = true FROM item
       WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $7 AND t.unit = $8
         AND t.fence = $9 AND t.claim_id = $10 AND t.status || '' = 'running'
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at

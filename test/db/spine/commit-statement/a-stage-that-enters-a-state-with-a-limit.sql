@@ -9,7 +9,7 @@ WITH item AS (
       FOR NO KEY UPDATE
     ),
 guard AS (
-      UPDATE tasks t SET status = $5, outcome = $6, note = $7::jsonb, token = NULL, suspect = false, ended_at = now() FROM item
+      UPDATE tasks t SET status = $5, outcome = $6, note = $7::jsonb, token = NULL, isolated = false, ended_at = now() FROM item
       WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $8 AND t.unit = $9
         AND t.fence = $10 AND t.claim_id = $11 AND t.status || '' = 'running'
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at

@@ -7,7 +7,7 @@ WITH item AS (
       FOR NO KEY UPDATE
     ),
 guard AS (
-      UPDATE tasks t SET status = $5, outcome = $6, note = NULL::jsonb, token = NULL, suspect = false, ended_at = now(), errors = t.errors + 1, error_class = $7, error_message = $8, retry_at = now() + $9 * interval '1 millisecond' FROM item
+      UPDATE tasks t SET status = $5, outcome = $6, note = NULL::jsonb, token = NULL, isolated = false, ended_at = now(), errors = t.errors + 1, error_class = $7, error_message = $8, retry_at = now() + $9 * interval '1 millisecond' FROM item
       WHERE t.item_id = $1 AND t.visit = $2 AND t.stage = $10 AND t.unit = $11
         AND t.fence = $12 AND t.claim_id = $13 AND t.status || '' = 'running'
       RETURNING t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at

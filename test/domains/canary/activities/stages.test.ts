@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SELF_HARM } from '../../../../src/domains/canary/start/self-harm.js';
 import { canaryStages } from '../../../../src/domains/canary/activities/stages.js';
 import type { Json, JsonObject, StageContext } from '../../../../src/ports/stage.js';
 
@@ -7,7 +8,7 @@ const STAGE_MS = 1_600;
 const stages = canaryStages({
   find: () => Promise.resolve({ stageMs: [STAGE_MS, 0, 0], units: 0, decision: false, faults: [] }),
   isLive: () => Promise.resolve(false),
-  self: { kill: () => undefined, freeze: () => undefined },
+  self: SELF_HARM,
 });
 
 /** Runs one attempt at the first stage. Returns the progress that it reported and the checkpoints that it kept. */

@@ -215,7 +215,10 @@ const SITUATIONS: Record<string, Situation> = {
     make: async () => {
       api.engine.queueStatus = NO_WORKER;
       const id = await failed();
-      await api.database.pool.query('UPDATE tasks SET crashes = 2, retry_at = NULL WHERE item_id = $1', [id]);
+      await api.database.pool.query(
+        'UPDATE tasks SET crashes = 2, place_asked_at = now(), retry_at = NULL WHERE item_id = $1',
+        [id],
+      );
       return id;
     },
   },

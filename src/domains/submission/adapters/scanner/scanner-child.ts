@@ -10,7 +10,7 @@ import { SUBMISSION_CODES } from '../../errors.js';
 import { SEVERITIES } from '../../core/verdict/scan-verdict.js';
 import type { ScanFinding } from '../../ports/skill-scanner.js';
 import type { SkillFile } from '../../ports/skill.js';
-import { TOO_LARGE } from './watch-process.js';
+import { TOO_LARGE } from '../../../../adapters/watch-process.js';
 
 /** Compiling the rules takes under a second. Only a badly overloaded machine takes this long. */
 const START_MS = 60_000;

@@ -1,6 +1,6 @@
+import { endIfTooLarge, watchProcess } from '../../../../adapters/watch-process.js';
 import type { SkillFile } from '../../ports/skill.js';
 import { scanSkill } from './scan-skill.js';
-import { endIfTooLarge, watchProcess } from './watch-process.js';
 
 /** The process that scans. It reads hostile files with native engines, so it may hang, take too much memory or crash.
  *  Its parent then replaces it. */

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 const EVERY_MS = 100;
 
 /** How the last words of a process begin that has grown too large. */
-export const TOO_LARGE = 'the scan took more than';
+export const TOO_LARGE = 'took more than';
 
 /** Plain text, not a module: a thread does not take the loader that runs TypeScript in development. */
 const WATCH = `
@@ -26,8 +26,7 @@ export function watchProcess(maxBytes: number): void {
   new Worker(WATCH, { eval: true, workerData }).unref();
 }
 
-/** A process that is too large before it has read anything must end at once, or the first skill would be blamed for its
- *  size. */
+/** A process that is too large before it has begun must end at once, or its first work would be blamed for its size. */
 export function endIfTooLarge(maxBytes: number): void {
   if (process.memoryUsage.rss() <= maxBytes) return;
   writeSync(2, lastWords(maxBytes));

@@ -1,0 +1,79 @@
+import type pg from 'pg';
+import { exhaustedState } from '../../core/machine.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import type { Sql } from '../../ports/sql.js';
+import { inTransaction } from '../postgres/client.js';
+import { storableText } from '../postgres/parameters.js';
+import { raiseExhausted } from '../recovery/outbox.js';
+import { type Claimed, taskKey } from './attempt.js';
+import { clearNeighbours } from './claim/clear-neighbours.js';
+import { countCrash } from './claim/crash.js';
+import { lockItem } from './item-row.js';
+import { type Found, lockTask } from './task-row.js';
+import { moveLocked, SYSTEM } from './transition.js';
+
+/** Three deaths of a process that ran nothing but this task leave no other explanation. One may be the kernel, short of memory. */
+const POISON_DEATHS = 3;
+
+/** How the process of an isolated stage ended. */
+export interface OwnDeath {
+  /** The process gave no sign of life and was killed for it. */
+  isSilent: boolean;
+  /** In words, such as `was ended by SIGKILL`. */
+  how: string;
+}
+
+/** Blames the task for the death of the process that ran it alone, if the task still runs under this attempt's claim: a process that
+ *  died after its commit blames nobody. The third death ends the item as poison. Says whether a death was counted. */
+export async function blameTask(
+  pool: pg.Pool,
+  pipeline: Pipeline,
+  claimed: Claimed,
+  death: OwnDeath,
+): Promise<'blamed' | 'poison' | 'superseded'> {
+  return inTransaction(pool, async (transaction) => {
+    const item = await lockItem(transaction, claimed.itemId);
+    if (!item || item.epoch !== claimed.epoch || item.endedAt) return 'superseded';
+    const before = await lockTask(transaction, claimed);
+    const isHeld = before.status === 'running' && before.fence === claimed.fence && before.claimId === claimed.claimId;
+    if (!isHeld) return 'superseded';
+    const found = { item, attempt: claimed, before };
+    const isPoison = before.ownDeaths + 1 >= POISON_DEATHS;
+    const message = storableText(`the process that ran ${claimed.stage} alone ${death.how}`);
+    await countCrash(transaction, pipeline, found, {
+      message,
+      isOwn: true,
+      reason: death.isSilent ? `'silent_worker'` : `'worker_died'`,
+      result: isPoison ? 'poison' : 'waiting',
+    });
+    await noteDeath(transaction, claimed, message);
+    if (!isPoison) return 'blamed';
+    await endPoisoned(transaction, pipeline, found);
+    return 'poison';
+  });
+}
+
+/** Until its next claim the task shows this death as its error. No try is spent. */
+async function noteDeath(transaction: Sql, claimed: Claimed, message: string): Promise<void> {
+  await transaction.query(
+    `UPDATE tasks SET own_deaths = own_deaths + 1, error_class = 'WORKER_CRASH', error_message = $5, retry_at = now()
+     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4`,
+    [...taskKey(claimed), message],
+  );
+}
+
+async function endPoisoned(transaction: Sql, pipeline: Pipeline, { item, attempt, before }: Found): Promise<void> {
+  const message = `${attempt.stage} brought down ${POISON_DEATHS} processes that ran nothing else`;
+  await moveLocked(transaction, pipeline, item, {
+    from: item.state,
+    to: exhaustedState(pipeline, item.state, null),
+    via: 'exhaustion',
+    trigger: 'poison',
+    actor: SYSTEM,
+    reason: 'POISON',
+    metadata: { stage: attempt.stage, unit: attempt.unit, crashes: before.crashes + 1 },
+    error: { class: 'WORKER_CRASH', message, stage: attempt.stage },
+  });
+  await raiseExhausted(transaction, item, { reason: 'POISON', sentence: `${message}.` });
+  await clearNeighbours(transaction, attempt);
+}
