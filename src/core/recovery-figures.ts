@@ -8,6 +8,8 @@ export interface RecoveryFigures {
    *  ones. A pipeline without ended items is left out. */
   failureRates: { pipeline: string; rate: number }[];
   parked: { pipeline: string; count: number }[];
+  /** Stages in processes of their own, those that wait for a place, and deaths of such processes in the last hour. */
+  isolated: { pipeline: string; running: number; waiting: number; deaths: number }[];
   /** The last complete sweep of each pipeline. */
   sweeps: SweepFigures[];
   leftOut: { schedule: string; skipped: number; missed: number }[];

@@ -31,6 +31,9 @@ export interface Metrics {
   figuresAge: Gauge;
   failureRate: Gauge<'pipeline'>;
   parked: Gauge<'pipeline'>;
+  /** `status` is running, or waiting for a place. */
+  isolatedStages: Gauge<'pipeline' | 'status'>;
+  isolatedDeaths: Gauge<'pipeline'>;
   sweepInterval: Gauge<'pipeline'>;
   sweepAge: Gauge<'pipeline'>;
   sweepDuration: Gauge<'pipeline'>;
@@ -159,6 +162,18 @@ export function createMetrics(): Metrics {
     parked: new Gauge({
       name: 'unstuck_parked_items',
       help: 'Items that only a person drives on',
+      labelNames: ['pipeline'],
+      registers,
+    }),
+    isolatedStages: new Gauge({
+      name: 'unstuck_isolated_stages',
+      help: 'Stages that run in processes of their own, and stages that wait for such a place',
+      labelNames: ['pipeline', 'status'],
+      registers,
+    }),
+    isolatedDeaths: new Gauge({
+      name: 'unstuck_isolated_deaths_last_hour',
+      help: 'Processes of isolated stages that died in the last hour while their worker lived',
       labelNames: ['pipeline'],
       registers,
     }),

@@ -25,6 +25,11 @@ export function showRecovery(metrics: Metrics, figures: RecoveryFigures | null, 
   for (const { count, ...labels } of figures.recoveries) metrics.recoveries.set(labels, count);
   for (const { pipeline, rate } of figures.failureRates) metrics.failureRate.set({ pipeline }, rate);
   for (const { pipeline, count } of figures.parked) metrics.parked.set({ pipeline }, count);
+  for (const { pipeline, running, waiting, deaths } of figures.isolated) {
+    metrics.isolatedStages.set({ pipeline, status: 'running' }, running);
+    metrics.isolatedStages.set({ pipeline, status: 'waiting' }, waiting);
+    metrics.isolatedDeaths.set({ pipeline }, deaths);
+  }
   for (const each of figures.sweeps) {
     showSweep(metrics, each, declared.sweeps.find(({ pipeline }) => pipeline === each.pipeline)?.everySeconds);
   }
@@ -44,9 +49,9 @@ function showSweep(metrics: Metrics, sweep: RecoveryFigures['sweeps'][number], e
 }
 
 function resetRecovery(metrics: Metrics): void {
-  const { queueDepth, recoveries, failureRate, parked } = metrics;
+  const { queueDepth, recoveries, failureRate, parked, isolatedStages, isolatedDeaths } = metrics;
   const { sweepInterval, sweepAge, sweepDuration, sweepExamined, stuck, leftOutRuns } = metrics;
-  for (const each of [queueDepth, recoveries, failureRate, parked]) each.reset();
+  for (const each of [queueDepth, recoveries, failureRate, parked, isolatedStages, isolatedDeaths]) each.reset();
   for (const each of [sweepInterval, sweepAge, sweepDuration, sweepExamined, stuck, leftOutRuns]) each.reset();
 }
 

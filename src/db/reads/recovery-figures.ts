@@ -33,6 +33,7 @@ export function createRecoveryReader(
     recoveries: await rowsOf(sql, RECOVERIES, []),
     failureRates: await rowsOf(sql, FAILURE_RATES, [names]),
     parked: await rowsOf(sql, PARKED, [names]),
+    isolated: await rowsOf(sql, ISOLATED, [names]),
     sweeps: await rowsOf(sql, SWEEPS, [JSON.stringify(sweeps)]),
     leftOut: await rowsOf(sql, LEFT_OUT, [scheduleIds]),
   });
@@ -94,6 +95,17 @@ const PARKED = `
   SELECT known.name AS pipeline, count(i.id)::int AS count FROM unnest($1::text[]) AS known (name)
   LEFT JOIN items i ON i.pipeline = known.name AND i.ended_at IS NULL AND i.parked_at IS NOT NULL
   GROUP BY known.name`;
+
+/** Each count reads a small index: running tasks, tasks that ask for a place, and deaths of isolated processes. */
+const ISOLATED = `
+  SELECT known.name AS pipeline,
+    (SELECT count(*)::int FROM tasks t JOIN items i ON i.id = t.item_id
+      WHERE i.pipeline = known.name AND t.status = 'running' AND t.isolated) AS running,
+    (SELECT count(*)::int FROM tasks t JOIN items i ON i.id = t.item_id AND i.visit = t.visit
+      WHERE i.pipeline = known.name AND i.ended_at IS NULL AND t.status = 'waiting' AND t.place_asked_at IS NOT NULL) AS waiting,
+    (SELECT count(*)::int FROM attempts a
+      WHERE a.pipeline = known.name AND a.own_death AND a.ended_at > now() - interval '1 hour') AS deaths
+  FROM unnest($1::text[]) AS known (name)`;
 
 /** Sweeps in a row that found nothing share one row. The row starts with the first of these sweeps, so the time that
  *  the last sweep took is read from its phases. */

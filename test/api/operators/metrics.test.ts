@@ -128,6 +128,34 @@ describe('metrics', () => {
     await own.close();
   });
 
+  it('count isolated stages that run and that wait for a place, and the deaths of their processes', async () => {
+    const own = await openApi();
+    const { pool } = own.database;
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n += 1) ids.push((await submit(own, ALICE)).id);
+    const [running, waiting, ended, ordinary] = ids;
+    await pool.query(
+      `INSERT INTO tasks (item_id, visit, stage, status, isolated, place_asked_at)
+       VALUES ($1, 1, 'first', 'running', true, NULL), ($2, 1, 'first', 'waiting', false, now()),
+         ($3, 1, 'first', 'waiting', false, now()), ($4, 1, 'first', 'running', false, NULL)`,
+      [running, waiting, ended, ordinary],
+    );
+    await pool.query(`UPDATE items SET ended_at = now(), state = 'FAILED' WHERE id = $1`, [ended]);
+    await pool.query(
+      `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, ended_at, result, isolated, own_death)
+       SELECT $1, 'canary', 1, 'first', n, n, now(), now() - age * interval '1 minute', 'crash', true, own
+       FROM (VALUES (1, 1, true), (2, 59, true), (3, 61, true), (4, 1, false)) AS death (n, age, own)`,
+      [running],
+    );
+
+    const series = seriesOf((await own.call({ url: '/metrics', as: VIEWER })).body);
+
+    expect(series.get('unstuck_isolated_stages{pipeline="canary",status="running"}')).toBe(1);
+    expect(series.get('unstuck_isolated_stages{pipeline="canary",status="waiting"}')).toBe(1);
+    expect(series.get('unstuck_isolated_deaths_last_hour{pipeline="canary"}')).toBe(2);
+    await own.close();
+  });
+
   it('show the recoveries of the last hour, and forget older ones', async () => {
     await api.database.pool.query(
       `INSERT INTO receipts (item_id, pipeline, state, visit, epoch, reason, sentence, last_sign_at, seen_at, acted_at, actor,
@@ -286,7 +314,7 @@ describe('metrics', () => {
     const series = seriesOf(response.body);
     expect(series.get('unstuck_scrape_failed')).toBe(1);
     const read =
-      /^unstuck_(items|worker|queue_depth|recoveries|stage|figures|job_failure_rate|parked|task_queue|sweep_age|stuck)/;
+      /^unstuck_(items|worker|queue_depth|recoveries|stage|figures|job_failure_rate|parked|isolated|task_queue|sweep_age|stuck)/;
     expect([...series.keys()].filter((key) => read.test(key))).toEqual([]);
     await cutOff.close();
   });
