@@ -62,6 +62,8 @@ export interface Expectation {
   trail: readonly string[];
   /** As right, together with `orReceipts` alone. */
   orTrail?: readonly string[];
+  /** An entry that may stand in the trail once besides, because a sweep may act in between. */
+  mayTrail?: string;
   /** The effects its stages left, each once. */
   effects: readonly string[];
   /** The kind of the notification that somebody gets. */

@@ -54,6 +54,8 @@ const wedged: FaultCase = {
       ...[SUBMITTED, 'first-done (worker)', 'second-ask (worker)', 'owner-approve (admin)'],
       ...['rescue (admin)', 'third-done (worker)'],
     ],
+    // The old run closes when a worker comes back. Until then a sweep finds it left over.
+    mayTrail: 'leftover-run-ended (system)',
     effects: STAGES,
   },
 };
