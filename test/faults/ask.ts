@@ -105,9 +105,10 @@ function differencesOf(fault: FaultCase, { diagnosis }: ItemAnswer, lines: reado
     .map(({ list, diagnosis: said }) => `${list.replace(/q=.*/, '')} says "${said.reason}: ${said.sentence}"`);
 }
 
-/** Ages and counts go on from one question to the next. */
+/** Ages and counts go on from one question to the next, and a try that was to come may be overdue. */
 function wordsOf({ reason, sentence }: ListLine['diagnosis']): string {
-  return `${reason}: ${sentence.replace(/[\d.]+ (s|min|h|d)\b/g, '#').replace(/\d+/g, '#')}`;
+  const words = sentence.replace(/[\d.]+ (s|min|h|d)\b/g, '#').replace(/\d+/g, '#');
+  return `${reason}: ${words.replace('has been due for #', 'is due in #')}`;
 }
 
 /** Longer than any fault is held. */

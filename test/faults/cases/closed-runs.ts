@@ -1,3 +1,4 @@
+import { isPresent } from '../../../src/db/recovery/gone-worker.js';
 import { itemOf, taskOf } from '../../support/facts.js';
 import { until } from '../../support/until.js';
 import { type FaultCase, STAGES, walkedWith, type WantedReceipt } from '../fault-case.js';
@@ -129,9 +130,10 @@ const parked: FaultCase = {
     const silentFor = `SELECT 1 FROM items i WHERE id = $1 AND greatest(beat_at, (
       SELECT max(beat_at) FROM tasks WHERE item_id = i.id)) < now() - $2 * interval '1 millisecond'`;
     await until('it is too old', () => field.one(silentFor, [id, OLDEST_MS + STUCK_MS / 10]));
-    const at = Date.now();
     for (const worker of ['worker-1', 'worker-2'] as const) installation.release(worker);
-    return { id, at };
+    // A busy machine starts a worker slowly, and until a worker is there the right reason is no_worker.
+    await until('a worker is there', () => field.one(`SELECT 1 FROM workers w WHERE ${isPresent('w')}`, []));
+    return { id, at: Date.now() };
   },
   holds: (field, { id }) => isClosed(field, id, 1),
   heals: ({ admin }, { id }) => admin.post(`/api/v1/items/${id}/retry`, { reason: 'it is still wanted' }),
