@@ -15,6 +15,8 @@ export interface TemporalOptions {
   /** false or left out: no Web UI. */
   uiPort?: number | false;
   namespace?: string;
+  /** Instead of TIMER_SHIFT_MS. No setting leads here; tests and benchmarks look at servers whose timers are late. */
+  timerShiftMs?: number;
   log: Log;
   /** Gives up starting when aborted. */
   signal?: AbortSignal;
@@ -28,6 +30,10 @@ export interface RunningTemporal extends Running {
 const READY_WITHIN_MS = 60_000;
 /** It ends in about a second; SIGKILL after that loses nothing that was acknowledged (write-ahead log). */
 const STOP_STEPS = [{ signal: 'SIGTERM', graceMs: 8_000 }] as const;
+
+/** The server reads timers this far ahead, so no timer is shorter. Its default of a second would be the longest part of a recovery:
+ *  the next attempt of a dead worker's stage waits for a timer. At 50 ms an idle server takes 1.3 % of a core instead of 0.4 %. */
+const TIMER_SHIFT_MS = 50;
 
 /** Starts the CLI's dev server on 127.0.0.1. */
 export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
@@ -55,13 +61,20 @@ export async function stopTemporalLeftBehind(dbFile: string, log: Log): Promise<
 /** The queues of tasks that the server has still to do for its runs. */
 const AT_ONCE = ['transfer', 'timer', 'visibility'];
 
-function flagsOf({ dbFile, port, uiPort = false, namespace = 'default' }: TemporalOptions): string[] {
+function flagsOf({
+  dbFile,
+  port,
+  uiPort = false,
+  namespace = 'default',
+  timerShiftMs = TIMER_SHIFT_MS,
+}: TemporalOptions): string[] {
   return [
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
     ...['--log-level', 'warn', '--search-attribute', 'Pipeline=Keyword'],
     // At the default poll rate every dispatch costs 50 ms.
     ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=200'],
     ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=200'],
+    ...['--dynamic-config-value', `history.timerProcessorMaxTimeShift="${timerShiftMs}ms"`],
     ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
     // With the default of four, and a few workers, the last items of a batch came a second or two late now and then.
     ...['--dynamic-config-value', 'matching.numTaskqueueReadPartitions=1'],
