@@ -54,6 +54,7 @@ describe('npm run doctor', () => {
       'workers',
       'temporal',
       'temporal clock',
+      'temporal timers',
       'search attribute',
       'schedules',
       ...Object.keys(PIPELINES).map((name) => `pipeline ${name}`),

@@ -13,6 +13,7 @@ import { taskQueueOf } from '../../temporal/task-queues.js';
 import { scheduleRowsOf } from '../parts/schedule-rows.js';
 import { type Check, type Finding, type Patient, reportOk, reportProblem, reportWarning } from './check.js';
 import { clockFinding } from './clock.js';
+import { checkTimers } from './timers.js';
 
 const TEMPORAL = 'temporal';
 const NOT_FOUND = 5;
@@ -28,6 +29,7 @@ const KINDS = { workflow: QUEUE_TYPE.TASK_QUEUE_TYPE_WORKFLOW, activity: QUEUE_T
 export const temporalChecks: readonly Check[] = [
   { name: TEMPORAL, run: checkReachable },
   { name: 'temporal clock', needs: TEMPORAL, run: checkClock },
+  { name: 'temporal timers', needs: TEMPORAL, run: checkTimers },
   { name: 'search attribute', needs: TEMPORAL, run: checkSearchAttribute },
   { name: 'schedules', needs: TEMPORAL, limitMs: DESCRIBE_LIMIT_MS, run: checkSchedules },
   ...Object.keys(PIPELINES).map((name): Check => ({
