@@ -113,6 +113,15 @@ describe('in production with a database of its own', () => {
   });
 });
 
+describe('the numbers of deaths', () => {
+  it('are at least one, so that a task that never crashed is no suspect', () => {
+    expect(problemsOf({ SUSPECT_DEATHS: '0', POISON_DEATHS: '0' })).toEqual([
+      "SUSPECT_DEATHS: expected a whole number from 1 to 1000, got '0'",
+      "POISON_DEATHS: expected a whole number from 1 to 1000, got '0'",
+    ]);
+  });
+});
+
 describe('notifications', () => {
   const secret = `whsec_${Buffer.alloc(32, 'x').toString('base64')}`;
 

@@ -110,6 +110,7 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
       releasePerSecond: given.BREAKER_RELEASE_PER_SECOND,
       releaseMaxPerSecond: given.BREAKER_RELEASE_MAX_PER_SECOND,
     },
+    deaths: { suspect: given.SUSPECT_DEATHS, poison: given.POISON_DEATHS },
     pipelines,
     /** By domain; `settingsOf` of start/parts/domain.ts reads them with their type. */
     domains,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DEFAULT_DEATHS } from '../core/deaths.js';
 import { isMailAddress } from '../core/mail-address.js';
 import {
   keptText,
@@ -79,6 +80,10 @@ export const engineSettings = z.object({
   WORKER_NAME: z.string().optional(),
   // Stages mostly wait for others; a hundred keep a process busy and its memory below a gigabyte.
   WORKER_MAX_ACTIVITIES: whole(1, 10_000).default(100),
+  // One death may be chance. At 1 every task that was running at a worker's death costs a process of its own.
+  SUSPECT_DEATHS: whole(1, 1_000).default(DEFAULT_DEATHS.suspect),
+  // One of three deaths may be the kernel, short of memory.
+  POISON_DEATHS: whole(1, 1_000).default(DEFAULT_DEATHS.poison),
   // A process for one stage takes some 150 MB before its stage begins. Four keep a core busy, and at their limit they take 4 GB.
   ISOLATED_STAGES: whole(1, 1_000).default(4),
   // What a stage needs that is in order; less than what brings down a small machine.

@@ -1,4 +1,5 @@
 import type { BreakerSettings } from './breaker.js';
+import type { DeathSettings } from './deaths.js';
 import type { ErrorClass } from './error-class.js';
 import { assertSoundTable } from './sound-table.js';
 import type { Span } from './span.js';
@@ -94,6 +95,8 @@ export interface Pipeline<Name extends string = string, S = States> {
   /** When a storm of failures holds the pipeline's stages. The settings add it to every table; without it no breaker
    *  opens. */
   breaker?: BreakerSettings;
+  /** At how many deaths a task is a suspect, and poison. The settings add it to every table; without it the defaults hold. */
+  deaths?: DeathSettings;
   /** The column of the domain's own table with the mail address of a person who is told of the item's end, besides its
    *  owner. */
   tells?: { table: string; column: string };

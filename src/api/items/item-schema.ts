@@ -49,7 +49,7 @@ const Inflight = z.object({
   isolated: z
     .literal(true)
     .optional()
-    .describe('It runs in a process of its own, because it was running at two crashes'),
+    .describe('It runs in a process of its own, because it was running at SUSPECT_DEATHS crashes'),
   error: Failure.optional().describe('Of the last failed attempt'),
 });
 

@@ -29,7 +29,7 @@ export interface Claimed extends Attempt {
   errors: number;
   checkpoint: unknown;
   owner: string;
-  /** The stage runs in a process of its own, because the task was running at two worker deaths. */
+  /** The stage runs in a process of its own, because the task is a suspect. */
   isolated?: true;
   /** The breakers that let the attempt through. Its ending tells them how it went. */
   passes?: Pass[];

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { isSuspect } from '../../core/deaths.js';
 import { isAwaits, isDoes, rowOf, stagesIn } from '../../core/machine.js';
 import type { AwaitsRow, Pipeline, StageRow } from '../../core/pipeline.js';
 import { ADMISSION_RETRY_MS, stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../../core/step.js';
@@ -8,7 +9,6 @@ import { inTransaction } from '../postgres/client.js';
 import { markRescueMoving } from '../recovery/receipts.js';
 import { mayEnter } from './admission.js';
 import { findBreakerHold } from './claim/breaker-pass.js';
-import { SUSPECT_CRASHES } from './claim/isolated-places.js';
 import { findPause, markHeld } from './held.js';
 import { assertDeletedHere, type ItemRow, lockItem, markSeen } from './item-row.js';
 import { type Failure, outcomeMove, sequelOf, spentMove, stepOnEntry } from './sequel.js';
@@ -55,7 +55,7 @@ export async function stepOf(transaction: Sql, pipeline: Pipeline, item: ItemRow
   let note: JsonObject = {};
   let last = '';
   for (const stage of stagesIn(row)) {
-    const progress = await progressOf(transaction, item, stage);
+    const progress = await progressOf(transaction, pipeline, item, stage);
     if ('step' in progress) return progress.step;
     if ('failed' in progress) {
       return moveOn(transaction, pipeline, item, spentMove(pipeline, state, stage, progress.failed));
@@ -93,11 +93,11 @@ async function awaitStep(transaction: Sql, pipeline: Pipeline, item: ItemRow, ro
 
 type Progress = { step: Step } | { outcome: string; note?: JsonObject | null } | { failed: Failure };
 
-async function progressOf(transaction: Sql, item: ItemRow, stage: StageRow): Promise<Progress> {
-  return stage.fanOut ? unitsProgress(transaction, item, stage) : stageProgress(transaction, item, stage);
+async function progressOf(transaction: Sql, pipeline: Pipeline, item: ItemRow, stage: StageRow): Promise<Progress> {
+  return stage.fanOut ? unitsProgress(transaction, item, stage) : stageProgress(transaction, pipeline, item, stage);
 }
 
-async function stageProgress(transaction: Sql, item: ItemRow, stage: StageRow): Promise<Progress> {
+async function stageProgress(transaction: Sql, pipeline: Pipeline, item: ItemRow, stage: StageRow): Promise<Progress> {
   const { rows } = await transaction.query<EndedTask & { crashes: number }>(
     `SELECT status, outcome, note, crashes, COALESCE(error_class, 'UNKNOWN') AS "errorClass",
        COALESCE(error_message, 'no reason recorded') AS "errorMessage"
@@ -109,7 +109,7 @@ async function stageProgress(transaction: Sql, item: ItemRow, stage: StageRow): 
   if (task?.status === 'failed') return failedProgress(stage, task);
   const step = stageStep(item.state, stage, item.visit);
   // A local activity can't run a suspect in a process of its own.
-  return { step: task && task.crashes >= SUSPECT_CRASHES ? { ...step, short: false } : step };
+  return { step: task && isSuspect(pipeline, task) ? { ...step, short: false } : step };
 }
 
 interface EndedTask {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { deathsOf } from '../../core/deaths.js';
 import { exhaustedState } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { Sql } from '../../ports/sql.js';
@@ -12,9 +13,6 @@ import { lockItem } from './item-row.js';
 import { type Found, lockTask } from './task-row.js';
 import { moveLocked, SYSTEM } from './transition.js';
 
-/** Three deaths of a process that ran nothing but this task leave no other explanation. One may be the kernel, short of memory. */
-const POISON_DEATHS = 3;
-
 /** How the process of an isolated stage ended. */
 export interface OwnDeath {
   /** The process gave no sign of life and was killed for it. */
@@ -24,7 +22,7 @@ export interface OwnDeath {
 }
 
 /** Blames the task for the death of the process that ran it alone, if the task still runs under this attempt's claim: a process that
- *  died after its commit blames nobody. The third death ends the item as poison. Says whether a death was counted. */
+ *  died after its commit blames nobody. `POISON_DEATHS` of them end the item as poison. Says whether a death was counted. */
 export async function blameTask(
   pool: pg.Pool,
   pipeline: Pipeline,
@@ -38,7 +36,7 @@ export async function blameTask(
     const isHeld = before.status === 'running' && before.fence === claimed.fence && before.claimId === claimed.claimId;
     if (!isHeld) return 'superseded';
     const found = { item, attempt: claimed, before };
-    const isPoison = before.ownDeaths + 1 >= POISON_DEATHS;
+    const isPoison = before.ownDeaths + 1 >= deathsOf(pipeline).poison;
     const message = storableText(`the process that ran ${claimed.stage} alone ${death.how}`);
     await countCrash(transaction, pipeline, found, {
       message,
@@ -63,7 +61,9 @@ async function noteDeath(transaction: Sql, claimed: Claimed, message: string): P
 }
 
 async function endPoisoned(transaction: Sql, pipeline: Pipeline, { item, attempt, before }: Found): Promise<void> {
-  const message = `${attempt.stage} brought down ${POISON_DEATHS} processes that ran nothing else`;
+  const deaths = before.ownDeaths + 1;
+  const processes = deaths === 1 ? 'a process' : `${deaths} processes`;
+  const message = `${attempt.stage} brought down ${processes} that ran nothing else`;
   await moveLocked(transaction, pipeline, item, {
     from: item.state,
     to: exhaustedState(pipeline, item.state, null),
@@ -75,5 +75,5 @@ async function endPoisoned(transaction: Sql, pipeline: Pipeline, { item, attempt
     error: { class: 'WORKER_CRASH', message, stage: attempt.stage },
   });
   await raiseExhausted(transaction, item, { reason: 'POISON', sentence: `${message}.` });
-  await clearNeighbours(transaction, attempt);
+  await clearNeighbours(transaction, pipeline, attempt);
 }

@@ -16,7 +16,7 @@ export function pipelinesOf(config: Config): Record<string, Pipeline> {
         ...overlay?.stages[stage],
       }));
       const limits = dropUndefined({ livePerOwner: overlay?.livePerOwner });
-      const pipeline = { ...table, ...limits, sweep, rescue, states, breaker: config.breaker };
+      const pipeline = { ...table, ...limits, sweep, rescue, states, breaker: config.breaker, deaths: config.deaths };
       assertSoundTable(pipeline);
       return [name, pipeline];
     }),

@@ -150,3 +150,29 @@ describe('the third death of a process that ran one task alone', () => {
     expect((await auditOf(spine.pool, id)).filter(({ trigger }) => trigger === 'poison')).toHaveLength(1);
   });
 });
+
+describe('the number of deaths that make poison', () => {
+  it.each([
+    [1, 'read brought down a process that ran nothing else'],
+    [2, 'read brought down 2 processes that ran nothing else'],
+  ])('is the one that is set, and the reason names it: %d', async (poison, errorMessage) => {
+    const { hand, id, claimed } = await isolated(byHand(spine.pool, { ...straight, deaths: { suspect: 2, poison } }));
+    for (let n = 1; n < poison; n += 1) {
+      expect(await hand.die(n === 1 ? claimed : await hand.claimed(id))).toBe('blamed');
+    }
+    expect(await hand.die(poison === 1 ? claimed : await hand.claimed(id))).toBe('poison');
+
+    expect(await itemOf(spine.pool, id)).toMatchObject({ endReason: 'POISON', errorMessage });
+  });
+
+  it('may be lowered below the deaths that were counted before: the next death ends the item, and all are named', async () => {
+    const { hand, id, claimed } = await isolated();
+    await hand.die(claimed);
+    await hand.die(await hand.claimed(id));
+    const lowered = byHand(spine.pool, { ...straight, deaths: { suspect: 2, poison: 1 } });
+
+    expect(await lowered.die(await lowered.claimed(id))).toBe('poison');
+
+    expect((await itemOf(spine.pool, id)).errorMessage).toBe('read brought down 3 processes that ran nothing else');
+  });
+});

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/start/parts/from-domains.js';
+import { deathsOf } from '../../../src/core/deaths.js';
 import { stageOf } from '../../../src/core/machine.js';
 import { canary } from '../../../src/domains/canary/table.js';
 import { pipelinesOf } from '../../../src/start/parts/pipelines.js';
@@ -13,6 +14,17 @@ describe('the heartbeat timeout that an operator sets', () => {
       expect(stageOf(table, stage).row).toEqual({ ...stageOf(canary, stage).row, beats: '7s' });
     }
     expect(pipelinesOf(loadConfig({}))['canary']?.states).toEqual(canary.states);
+  });
+});
+
+describe('the numbers of deaths that an operator sets', () => {
+  it('hold for every pipeline', () => {
+    const tables = Object.values(pipelinesOf(loadConfig({ SUSPECT_DEATHS: '1', POISON_DEATHS: '5' })));
+    expect(tables.map(deathsOf)).toEqual(tables.map(() => ({ suspect: 1, poison: 5 })));
+  });
+
+  it('are without a setting those of a table without settings', () => {
+    expect(pipelinesOf(loadConfig({}))['canary']?.deaths).toEqual(deathsOf(canary));
   });
 });
 

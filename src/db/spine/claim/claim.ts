@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { isSuspect } from '../../../core/deaths.js';
 import { claimedState, rowOf } from '../../../core/machine.js';
 import type { Pipeline } from '../../../core/pipeline.js';
 import { ADMISSION_RETRY_MS, type Step } from '../../../core/step.js';
@@ -16,7 +17,7 @@ import { moveLocked, WORKER } from '../transition.js';
 import { passBreakers } from './breaker-pass.js';
 import { claimAtOnce, type TakenTask } from './claim-at-once.js';
 import { endUnended } from './crash.js';
-import { askForPlace, SUSPECT_CRASHES } from './isolated-places.js';
+import { askForPlace } from './isolated-places.js';
 import { recordGivenBack } from './take-over.js';
 import { type Earlier, isItsTurn, stagesBefore } from './turn.js';
 
@@ -155,10 +156,10 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   }
   await recordGivenBack(transaction, pipeline, found);
   const task = before.status === 'running' ? await endUnended(transaction, pipeline, found) : before;
-  const isSuspect = task.crashes >= SUSPECT_CRASHES;
+  const isIsolated = isSuspect(pipeline, task);
   // A local activity can't run in a process of its own: the run is told the same stage as an ordinary activity.
-  if (isSuspect && attempt.token === null) return { is: 'done', step: await stepOf(transaction, pipeline, item) };
-  const waitMs = isSuspect ? await askForPlace(transaction, attempt) : null;
+  if (isIsolated && attempt.token === null) return { is: 'done', step: await stepOf(transaction, pipeline, item) };
+  const waitMs = isIsolated ? await askForPlace(transaction, attempt) : null;
   if (waitMs !== null) return { is: 'hold', forMs: waitMs, reason: 'suspect_wait' };
   // Breakers come last, so that only an attempt that runs takes a place.
   const passage = await passBreakers(transaction, pipeline, attempt);
@@ -169,7 +170,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
        progress_at = NULL, retry_at = NULL
      WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4
      RETURNING fence, attempt, errors, checkpoint`,
-    [...taskKey(attempt), attempt.claimId, attempt.token, attempt.worker, isSuspect, attempt.scheduledAt],
+    [...taskKey(attempt), attempt.claimId, attempt.token, attempt.worker, isIsolated, attempt.scheduledAt],
   );
   const [taken] = rows;
   if (!taken) throw new Error(`task of item ${item.id} vanished while it was locked`);
@@ -177,7 +178,7 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   if (task.crashes > 0 || task.recovering) await markTaskMoving(transaction, attempt);
   if (item.epoch > 1 || task.recovering) await markRescueMoving(transaction, item);
   const claimed = claimedOf(attempt, item.owner, taken);
-  if (isSuspect) claimed.isolated = true;
+  if (isIsolated) claimed.isolated = true;
   if (passage.passes.length > 0) claimed.passes = passage.passes;
   return { is: 'run', claimed };
 }

@@ -1,14 +1,15 @@
+import { deathsOf } from '../../../core/deaths.js';
+import type { Pipeline } from '../../../core/pipeline.js';
 import type { Sql } from '../../../ports/sql.js';
 import { type Attempt, taskKey } from '../attempt.js';
-import { SUSPECT_CRASHES } from './isolated-places.js';
 
 /** Forgives the tasks that died beside a poisoned one the worker deaths that it explains, and no other. They need no process of their
- *  own any more. Deaths of isolated processes had no neighbours. A death that a neighbour's next claim has yet to count makes no
- *  suspect by itself. Rows that somebody writes at this moment are skipped, because this transaction holds another item's locks; a
+ *  own any more. Deaths of isolated processes had no neighbours. A death that a neighbour's next claim has yet to count is
+ *  counted then. Rows that somebody writes at this moment are skipped, because this transaction holds another item's locks; a
  *  skipped task runs in a process of its own. A death that a task shared with two poisoned tasks is
  *  forgiven twice, so the count stops at zero. */
-export async function clearNeighbours(transaction: Sql, poisoned: Attempt): Promise<void> {
-  await transaction.query(CLEAR_NEIGHBOURS, taskKey(poisoned));
+export async function clearNeighbours(transaction: Sql, pipeline: Pipeline, poisoned: Attempt): Promise<void> {
+  await transaction.query(CLEAR_NEIGHBOURS, [...taskKey(poisoned), deathsOf(pipeline).suspect]);
 }
 
 const CLEAR_NEIGHBOURS = `
@@ -26,5 +27,5 @@ const CLEAR_NEIGHBOURS = `
     WHERE t.status IN ('waiting', 'running') FOR UPDATE OF t SKIP LOCKED
   )
   UPDATE tasks t SET crashes = n.unexplained,
-    place_asked_at = CASE WHEN n.unexplained >= ${SUSPECT_CRASHES} THEN t.place_asked_at END
+    place_asked_at = CASE WHEN n.unexplained >= $5 THEN t.place_asked_at END
   FROM neighbour n WHERE (t.item_id, t.visit, t.stage, t.unit) = (n.item_id, n.visit, n.stage, n.unit)`;

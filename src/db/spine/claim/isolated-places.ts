@@ -1,9 +1,6 @@
 import type { Sql } from '../../../ports/sql.js';
 import { type Attempt, taskKey } from '../attempt.js';
 
-/** A task that ran at two worker deaths is a suspect. One death may be chance, and the tasks beside it died too. */
-export const SUSPECT_CRASHES = 2;
-
 /** A suspect without a place asks again after 40 ms for each suspect that waits, so that all of them together ask 25 times a second.
  *  A free place then stands empty for a fraction of a second, and asking costs a small share of one core. */
 const RETRY_MS_PER_WAITING = 40;

@@ -41,6 +41,25 @@ describe('when an item is found to be poison', () => {
     expect(await taskOf(spine.pool, other, 'read')).toMatchObject({ crashes: 2, isolated: true });
   });
 
+  it('who is a suspect still keeps its turn, by the number of deaths that is set', async () => {
+    const strict = byHand(spine.pool, { ...straight, deaths: { suspect: 1, poison: 3 } });
+    const [poison, neighbour, other] = [await strict.make(), await strict.make(), await strict.make()];
+    for (const worker of ['strict-own', 'strict-full']) await strict.claimed(other, { worker });
+    for (const id of [poison, neighbour]) await strict.claimed(id, { worker: 'strict-shared' });
+    await strict.claimed(neighbour, { worker: 'strict-elsewhere' });
+    expect(await strict.claim(neighbour, { worker: 'strict-full', places: 1 })).toMatchObject({
+      reason: 'suspect_wait',
+    });
+
+    for (let n = 0; n < 3; n += 1) await strict.die(await strict.claimed(poison, { worker: 'strict-alone' }));
+
+    const { rows } = await spine.pool.query(
+      'SELECT crashes, place_asked_at IS NOT NULL AS asks FROM tasks WHERE item_id = $1',
+      [neighbour],
+    );
+    expect(rows).toEqual([{ crashes: 1, asks: true }]);
+  });
+
   it('deaths that it did not share still count', async () => {
     const [poison, neighbour] = [await hand.make(), await hand.make()];
     await dieTogether('both-1', poison, neighbour);

@@ -55,6 +55,17 @@ describe('a task that was running at a worker death', () => {
   });
 });
 
+describe('the number of deaths that make a suspect', () => {
+  it.each([1, 3])('is the one that is set: %d', async (suspect) => {
+    const hand = byHand(spine.pool, { ...straight, deaths: { suspect, poison: 3 } });
+    const id = await hand.make();
+    for (let n = 0; n < suspect; n += 1) {
+      expect(await hand.claimed(id, { worker: `dead-${id}-${n}` })).not.toHaveProperty('isolated');
+    }
+    expect(await hand.claimed(id, { worker: `free-${id}` })).toMatchObject({ isolated: true });
+  });
+});
+
 describe('a suspect of a short stage', () => {
   const hurried: Pipeline = {
     ...straight,
@@ -75,6 +86,18 @@ describe('a suspect of a short stage', () => {
     expect(await hand.next(id)).toEqual(told.is === 'done' && told.step);
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'waiting', crashes: 2 });
     expect(await hand.claimed(id)).toMatchObject({ isolated: true });
+  });
+
+  it('is so after its first crash, if one death makes a suspect', async () => {
+    const hand = byHand(spine.pool, { ...hurried, deaths: { suspect: 1, poison: 3 } });
+    const id = await hand.make();
+    await hand.claimed(id, { isLocal: true, worker: `local-${id}` });
+
+    const told = await hand.claim(id, { isLocal: true });
+
+    expect(told).toMatchObject({ is: 'done', step: { stage: 'read', short: false } });
+    expect(await hand.next(id)).toEqual(told.is === 'done' && told.step);
+    expect(await hand.claimed(id, { worker: `free-${id}` })).toMatchObject({ isolated: true });
   });
 
   it('is a local activity still after one crash', async () => {
