@@ -4,6 +4,7 @@ import {
   judgeOf,
   judgeProblemsIn,
   localFolderProblemsIn,
+  scoreProblemsIn,
   submissionOf,
   submissionVariables,
 } from './config/submission-settings.js';
@@ -11,7 +12,12 @@ import {
 export const submissionSettings = defineSettings({
   shape: { ...submissionVariables, ...jobVariables },
   secrets: ['JUDGE_API_KEY', 'GITHUB_TOKEN'],
-  problemsIn: (given) => [...judgeProblemsIn(given), ...localFolderProblemsIn(given), ...bareTokenIn(given)],
+  problemsIn: (given) => [
+    ...judgeProblemsIn(given),
+    ...scoreProblemsIn(given),
+    ...localFolderProblemsIn(given),
+    ...bareTokenIn(given),
+  ],
   settingsOf: (given, projectRoot) => ({
     ...submissionOf(given, projectRoot),
     judge: judgeOf(given),

@@ -19,6 +19,25 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   return [];
 }
 
+describe('the scores that decide', () => {
+  it('are 80 and 60, or those that are set', () => {
+    expect(settingsWith({}).thresholds).toEqual({ approve: 80, review: 60 });
+    expect(settingsWith({ SUBMISSION_APPROVE_SCORE: '100', SUBMISSION_REVIEW_SCORE: '99' }).thresholds).toEqual({
+      ...{ approve: 100, review: 99 },
+    });
+  });
+
+  it('leave room for the decision of a person', () => {
+    expect(problemsOf({ SUBMISSION_APPROVE_SCORE: '60' })).toEqual([
+      'SUBMISSION_REVIEW_SCORE: expected less than SUBMISSION_APPROVE_SCORE, 60, got 60',
+    ]);
+    expect(problemsOf({ SUBMISSION_REVIEW_SCORE: '0', SUBMISSION_APPROVE_SCORE: '101' })).toEqual([
+      "SUBMISSION_APPROVE_SCORE: expected a whole number from 1 to 100, got '101'",
+      "SUBMISSION_REVIEW_SCORE: expected a whole number from 1 to 100, got '0'",
+    ]);
+  });
+});
+
 describe('where skills may be submitted from', () => {
   it('is github.com, and neither private addresses nor folders of this machine', () => {
     expect(settingsWith({ NODE_ENV: 'production' })).toMatchObject({

@@ -66,7 +66,7 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
       const judgement = known && isWholeJudgement(known) ? known : await askJudge(deps.judge, skill, signal);
       if ('declined' in judgement) return { outcome: 'unjudged', note: { reason: judgement.declined } };
       const { score, model } = judgement;
-      const verdict = judgeVerdictOf(judgement);
+      const verdict = judgeVerdictOf(judgement, deps.judge.thresholds);
       // Never stored with the judgement, because the setting may change before the judgement is used again.
       const isLeftToPerson = verdict === 'approve' && !deps.mayJudgeApprove;
       const outcome = OUTCOMES[isLeftToPerson ? 'review' : verdict];
@@ -79,7 +79,11 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
         outcome,
         // A reviewer is also told that there are no concerns: the skill has large privileges, and the judge found no
         // fault.
-        note: { score, model, ...((outcome === 'concerns' || concerns.length > 0) && { concerns }) },
+        note: {
+          ...{ score, model, ...((outcome === 'concerns' || concerns.length > 0) && { concerns }) },
+          // The owner is told the score that was needed then, whatever the setting is now.
+          ...(outcome === 'fail' && { needed: deps.judge.thresholds.review }),
+        },
         save: saveJudgement(item.id, key, judgement),
       };
     },
@@ -141,11 +145,12 @@ async function findFetchedSkill(deps: SubmissionDeps, id: string): Promise<Fetch
   return { contentHash, commit: commit ?? '', files, findings: tier1?.findings ?? [] };
 }
 
-/** The key of a judgement besides the content: the judge's version and the findings of the scan, which newer rules may
- *  change. */
-function judgementKey({ version }: Judge, findings: readonly ScanFinding[]): string {
+/** The key of a judgement besides the content: the judge's version, the thresholds and the findings of the scan, which newer rules
+ *  may change. The limits of a judgement lie just below the thresholds, so under lower ones a skill that a person must see would be
+ *  approved. */
+function judgementKey({ version, thresholds }: Judge, findings: readonly ScanFinding[]): string {
   const digest = createHash('sha256').update(JSON.stringify(findings)).digest('hex');
-  return `${version} ${digest}`;
+  return `${version}:${thresholds.approve}-${thresholds.review} ${digest}`;
 }
 
 /** The part of a finding that the audit entry keeps. The whole finding is in the scan's result. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { stageOf } from '../../../core/machine.js';
 import { msOf } from '../../../core/span.js';
+import { DEFAULT_THRESHOLDS } from '../core/judgement/judgement.js';
 import { submission } from '../table.js';
 import { list, oneOf, text, webUrl, whole } from '../../../config/values.js';
 
@@ -47,6 +48,10 @@ export const submissionVariables = {
   SUBMISSION_SCAN_TIMEOUT_MS: whole(1_000, 60_000).default(10_000),
   // A scan of the largest skill takes less than a third of a gigabyte.
   SUBMISSION_SCAN_MEMORY_MB: whole(256, 16_384).default(1_024),
+  // From 1, because the best score that leaves a skill to a person, or refuses it, lies one below. Four of five points show a skill
+  // with at most a small fault, and fewer than three of five a skill that no reviewer should have to mend.
+  SUBMISSION_APPROVE_SCORE: whole(1, 100).default(DEFAULT_THRESHOLDS.approve),
+  SUBMISSION_REVIEW_SCORE: whole(1, 100).default(DEFAULT_THRESHOLDS.review),
 };
 
 type Given = z.output<z.ZodObject<typeof submissionVariables>>;
@@ -68,6 +73,7 @@ export function submissionOf(given: GivenPlace, projectRoot: string) {
       maxFiles: given.SUBMISSION_MAX_FILES,
     },
     scan: { timeoutMs: given.SUBMISSION_SCAN_TIMEOUT_MS, maxBytes: given.SUBMISSION_SCAN_MEMORY_MB * 1_024 ** 2 },
+    thresholds: { approve: given.SUBMISSION_APPROVE_SCORE, review: given.SUBMISSION_REVIEW_SCORE },
     temporaryFolder: resolve(projectRoot, given.SUBMISSION_TEMP_DIR ?? tmpdir()),
   };
 }
@@ -109,6 +115,13 @@ export function judgeProblemsIn(given: Given): string[] {
       ? ['JUDGE_URL: expected https:// beside JUDGE_API_KEY, or this machine, so that nobody reads the key']
       : []),
   ];
+}
+
+/** Between the two scores a person decides, and at equal scores there would be no such score. */
+export function scoreProblemsIn({ SUBMISSION_APPROVE_SCORE, SUBMISSION_REVIEW_SCORE }: Given): string[] {
+  if (SUBMISSION_REVIEW_SCORE < SUBMISSION_APPROVE_SCORE) return [];
+  const expected = `less than SUBMISSION_APPROVE_SCORE, ${SUBMISSION_APPROVE_SCORE}`;
+  return [`SUBMISSION_REVIEW_SCORE: expected ${expected}, got ${SUBMISSION_REVIEW_SCORE}`];
 }
 
 /** TLS, or no way at all. */

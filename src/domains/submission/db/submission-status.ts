@@ -19,6 +19,7 @@ interface Row extends Omit<SubmissionStatus, 'end' | 'published'> {
   trigger: string;
   said: string | null;
   version: string | null;
+  needed: number | null;
   name: string | null;
   error: Ended['error'];
   tier1: ScanResult | null;
@@ -30,7 +31,7 @@ export async function findStatus(sql: Sql, id: string): Promise<SubmissionStatus
   const { rows } = await sql.query<Row>(
     `SELECT i.id, s.skill_name AS "skillName", i.state, i.ended_at IS NOT NULL AS "isEnded",
        i.created_at AS "createdAt", a.at AS "movedAt", a.trigger, a.metadata ->> 'reason' AS said,
-       a.metadata ->> 'version' AS version, k.name, s.tier1, s.tier2,
+       a.metadata ->> 'version' AS version, (a.metadata -> 'needed')::int AS needed, k.name, s.tier1, s.tier2,
        CASE WHEN i.error_class IS NOT NULL THEN jsonb_build_object('class', i.error_class, 'message', COALESCE(i.error_message, ''),
          'stage', COALESCE(i.error_stage, '')) END AS error
      FROM items i JOIN submissions s ON s.id = i.id
@@ -43,7 +44,7 @@ export async function findStatus(sql: Sql, id: string): Promise<SubmissionStatus
   return rows[0] ? statusOf(rows[0]) : null;
 }
 
-function statusOf({ trigger, said, version, name, error, tier1, tier2, ...row }: Row): SubmissionStatus {
+function statusOf({ trigger, said, version, needed, name, error, tier1, tier2, ...row }: Row): SubmissionStatus {
   return {
     ...row,
     // An older version may have stored findings and judgements of another shape.
@@ -53,6 +54,7 @@ function statusOf({ trigger, said, version, name, error, tier1, tier2, ...row }:
       error,
       findings: (tier1?.findings ?? []).filter(isWholeFinding),
       judgement: isWholeJudgement(tier2) ? tier2 : null,
+      needed,
     },
     published: name !== null && version !== null ? { name, version } : null,
   };

@@ -1,4 +1,4 @@
-import type { Criterion, Limit } from '../core/judgement/judgement.js';
+import type { Criterion, Limit, Thresholds } from '../core/judgement/judgement.js';
 import type { Privilege } from '../core/judgement/privilege.js';
 import type { Skill } from './skill.js';
 import type { ScanFinding } from './skill-scanner.js';
@@ -34,8 +34,10 @@ export interface Judgement {
  *  `judge_declined`: the judge can't judge this content, now or later. The content is the cause (BAD_INPUT), so other
  *  submissions are not affected. */
 export interface Judge {
-  /** Names the model, the prompt and the rules. A judgement is cached under this version, the content hash and the
+  /** Names the model, the prompt and the rules. A judgement is cached under this version, the thresholds, the content hash and the
    *  findings, because a scan with newer rules may have other findings and then needs a new judgement. */
   readonly version: string;
+  /** The thresholds that the limits of its judgements are made for, and that its verdicts follow. */
+  readonly thresholds: Thresholds;
   judge(skill: Skill, findings: readonly ScanFinding[], signal: AbortSignal): Promise<Judgement>;
 }

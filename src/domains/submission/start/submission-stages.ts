@@ -14,7 +14,7 @@ import type { SubmissionSettings } from '../settings.js';
 
 export async function submissionStagesOf(
   reads: Sql,
-  { address, vendors, fetch, scan, temporaryFolder, judge, mayRulesApprove }: SubmissionSettings,
+  { address, vendors, fetch, scan, temporaryFolder, judge, thresholds, mayRulesApprove }: SubmissionSettings,
 ): Promise<Stages<typeof submission>> {
   await mkdir(temporaryFolder, { recursive: true });
   return submissionStages({
@@ -26,7 +26,7 @@ export async function submissionStagesOf(
     vendorOf: (repoUrl) => vendorIn(repoUrl, { ...address, vendors }),
     source: createGitSkillSource({ ...address, temporaryFolder, ...fetch }),
     scanner: createSkillScanner(scan),
-    judge: await createConfiguredJudge(judge),
+    judge: await createConfiguredJudge({ judge, thresholds }),
     mayJudgeApprove: judge !== null || mayRulesApprove,
   });
 }

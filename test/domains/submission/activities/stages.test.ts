@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SUBMISSION_CODES } from '../../../../src/domains/submission/errors.js';
 import { submissionStages, type SubmissionDeps } from '../../../../src/domains/submission/activities/stages.js';
 import { AppError } from '../../../../src/core/errors.js';
+import { DEFAULT_THRESHOLDS } from '../../../../src/domains/submission/core/judgement/judgement.js';
 import type { Judge, Judgement } from '../../../../src/domains/submission/ports/judge.js';
 import type { StageContext } from '../../../../src/ports/stage.js';
 import { skillOf } from '../support/skills.js';
@@ -9,8 +10,8 @@ import { JUDGEMENT } from '../support/submission-ends.js';
 
 const skill = skillOf('# Use\nIt tidies up.');
 
-function judgeOf(judge: () => Promise<Judgement>): Judge {
-  return { version: 'test', judge };
+function judgeOf(judge: () => Promise<Judgement>, thresholds = DEFAULT_THRESHOLDS): Judge {
+  return { version: 'test', thresholds, judge };
 }
 
 /** A skill that was fetched, and ports that are asked for nothing but what a test gives. */
@@ -92,6 +93,44 @@ describe('a judgement that was kept', () => {
     const findJudgement = () => Promise.resolve(kept as Judgement);
 
     expect(await stagesWith({ judge, findJudgement }).judgeTier2(contextOf())).toMatchObject({ note: { score } });
+  });
+});
+
+describe('thresholds that are changed', () => {
+  const [usual, lowered] = [DEFAULT_THRESHOLDS, { approve: 70, review: 50 }];
+  /** As good as a skill can be of which the judge did not see a file. */
+  const cappedFor = ({ approve }: typeof usual): Judgement => ({
+    ...{ ...JUDGEMENT, concerns: [], score: approve - 1 },
+    limits: [{ to: approve - 1, because: 'The judge did not see all of x.' }],
+  });
+
+  it('never let a judgement that was capped for others approve: the skill is judged anew', async () => {
+    const kept = new Map<string, Judgement>();
+    const findJudgement = (_hash: string, key: string) => Promise.resolve(kept.get(key) ?? null);
+    const judgedUnder = async (thresholds: typeof usual) => {
+      const judge = judgeOf(() => Promise.resolve(cappedFor(thresholds)), thresholds);
+      const { save, ...result } = await stagesWith({ judge, findJudgement }).judgeTier2(contextOf());
+      const [, , , key = '', judgement = ''] = (await valuesWrittenBy(save)) as string[];
+      kept.set(key, JSON.parse(judgement) as Judgement);
+      return result;
+    };
+
+    expect(await judgedUnder(usual)).toMatchObject({ outcome: 'concerns', note: { score: 79 } });
+    expect(await judgedUnder(lowered)).toMatchObject({ outcome: 'concerns', note: { score: 69 } });
+    expect(await judgedUnder(usual)).toMatchObject({ outcome: 'concerns', note: { score: 79 } });
+    expect(kept.size).toBe(2);
+  });
+
+  it.each([
+    [usual, 'concerns', {}],
+    [{ approve: 60, review: 40 }, 'pass', {}],
+    [{ approve: 90, review: 80 }, 'fail', { needed: 80 }],
+  ] as const)('decide a score of 70: %j', async (thresholds, outcome, named) => {
+    const judge = judgeOf(() => Promise.resolve({ ...JUDGEMENT, score: 70 }), thresholds);
+
+    const { note } = await stagesWith({ judge }).judgeTier2(contextOf());
+    expect(await stagesWith({ judge }).judgeTier2(contextOf())).toMatchObject({ outcome });
+    expect(note).toMatchObject(named);
   });
 });
 

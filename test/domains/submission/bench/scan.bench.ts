@@ -1,6 +1,6 @@
 import { createRulesJudge } from '../../../../src/domains/submission/adapters/judge/judge-rules.js';
 import { createSkillScanner } from '../../../../src/domains/submission/adapters/scanner/skill-scanner.js';
-import { judgeVerdictOf } from '../../../../src/domains/submission/core/judgement/judgement.js';
+import { DEFAULT_THRESHOLDS, judgeVerdictOf } from '../../../../src/domains/submission/core/judgement/judgement.js';
 import { isBlocking } from '../../../../src/domains/submission/core/verdict/scan-verdict.js';
 import type { ScanResult } from '../../../../src/domains/submission/ports/skill-scanner.js';
 import { cpuMsOf } from '../../../../bench/cpu.js';
@@ -38,13 +38,13 @@ export async function benchmark(read = readSamples): Promise<boolean> {
   return reportScans(scans, cpuMs);
 }
 
-const judge = createRulesJudge();
+const judge = createRulesJudge(DEFAULT_THRESHOLDS);
 
 /** Where a submission of it would end: what fails the scan is not judged. */
 async function endOf({ files }: Sample, findings: Scanned['findings'], signal: AbortSignal): Promise<End> {
   if (findings.some(isBlocking)) return 'failed';
   const skill = { files, contentHash: 'not asked for', commit: 'not asked for' };
-  return judgeVerdictOf(await judge.judge(skill, findings, signal));
+  return judgeVerdictOf(await judge.judge(skill, findings, signal), judge.thresholds);
 }
 
 async function scanRepeatedly(scanOnce: () => Promise<ScanResult>): Promise<Pick<Scanned, 'findings' | 'ms'>> {

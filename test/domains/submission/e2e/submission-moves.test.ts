@@ -97,7 +97,7 @@ const WALKS: Readonly<Record<string, Walk>> = {
     trail: [
       ...[SCANNING, SCANNED],
       entry('TIER2_SCANNING > REJECTED', 'tier2-fail', 'worker', {
-        ...{ score: 30, model: 'scripted', concerns: ['It could ask for less.'] },
+        ...{ score: 30, model: 'scripted', concerns: ['It could ask for less.'], needed: 60 },
       }),
     ],
   },

@@ -61,7 +61,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
     it('approves a skill that nobody could object to', async () => {
       const judgement = await judged(goodSkill());
 
-      expect(judgeVerdictOf(judgement)).toBe('approve');
+      expect(judgeVerdictOf(judgement, bench.judge.thresholds)).toBe('approve');
       expect(judgement).toMatchObject({ limits: [], privileges: [] });
     });
 
@@ -76,7 +76,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
     it.each(['critical', 'high', 'medium'] as const)('approves nothing with a %s finding', async (severity) => {
       const judgement = await judged(goodSkill(), findingOf('info'), findingOf(severity), findingOf('low'));
 
-      expect(judgeVerdictOf(judgement)).toBe(severity === 'medium' ? 'review' : 'reject');
+      expect(judgeVerdictOf(judgement, bench.judge.thresholds)).toBe(severity === 'medium' ? 'review' : 'reject');
       expect(judgement.limits).toHaveLength(1);
     });
 
@@ -90,14 +90,14 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
       const judgement = await judged(skill);
 
       expect(judgement.privileges.map((privilege) => privilege.kind)).toEqual([kind]);
-      expect(judgeVerdictOf(judgement)).toBe('review');
+      expect(judgeVerdictOf(judgement, bench.judge.thresholds)).toBe('review');
     });
 
     it.each(Object.entries(INJECTIONS))('is not talked into approval by text that %s', async (_, text) => {
       for (const skill of [goodSkill({ adds: text }), goodSkill({ files: [fileOf('docs/more.md', `\n${text}\n`)] })]) {
         const judgement = await judged(skill);
 
-        expect(judgeVerdictOf(judgement)).not.toBe('approve');
+        expect(judgeVerdictOf(judgement, bench.judge.thresholds)).not.toBe('approve');
         expect(judgement.concerns[0]).toMatchObject({ criterion: 'noSocialEngineering' });
         expect(judgement.concerns[0]?.quote).not.toBeNull();
       }
@@ -106,7 +106,7 @@ export function judgeContract(name: string, open: () => Promise<Bench>): void {
     it.each(Object.entries(UNSEEN))('approves nothing it has not seen: %s', async (_, skill) => {
       const judgement = await judged(skill);
 
-      expect(judgeVerdictOf(judgement)).not.toBe('approve');
+      expect(judgeVerdictOf(judgement, bench.judge.thresholds)).not.toBe('approve');
       expect(judgement.limits.map(({ because }) => because).join()).toContain('did not see');
     });
 

@@ -5,7 +5,7 @@ import { settingsOf } from '../../../../src/start/parts/domain.js';
 import { createConfiguredJudge } from '../../../../src/domains/submission/start/judge.js';
 
 async function versionWith(environment: Record<string, string>): Promise<string> {
-  return (await createConfiguredJudge(settingsOf(loadConfig(environment), submissionDomain).judge)).version;
+  return (await createConfiguredJudge(settingsOf(loadConfig(environment), submissionDomain))).version;
 }
 
 describe('the judge that is configured', () => {

@@ -8,6 +8,7 @@ import {
   type Marks,
   pointsOf,
   scoreOf,
+  type Thresholds,
 } from '../../core/judgement/judgement.js';
 import { type Privilege, privilegesOf } from '../../core/judgement/privilege.js';
 import { addressesOf, type ReviewerAddress } from '../../core/judgement/reviewer-address.js';
@@ -45,8 +46,9 @@ const MAX_ADDRESSES_SHOWN = 5;
 
 /** The part that all judges share: the material, the facts found before the judge is asked, and the limits that its
  *  opinion can't undo. */
-export function createJudge({ version, model, assess }: Assessor): Judge {
+export function createJudge({ version, model, assess }: Assessor, thresholds: Thresholds): Judge {
   return {
+    thresholds,
     version: `${version}:${FRAME_VERSION}`,
     async judge(skill, findings, signal) {
       if (signal.aborted) throw new AppError(SUBMISSION_CODES.judge_unavailable, 'stopped before the judge was asked');
@@ -57,10 +59,10 @@ export function createJudge({ version, model, assess }: Assessor): Judge {
       const { concerns, invented } = checkConcerns(opinion.concerns, material);
       const criteria = pointsOf(opinion.marks);
       const limits = [
-        ...limitOfFlaws(findings),
-        ...limitOfAddresses(addresses),
-        ...limitOfUnseen(material.unseen),
-        ...limitOfInvented(invented),
+        ...limitOfFlaws(findings, thresholds),
+        ...limitOfAddresses(addresses, thresholds),
+        ...limitOfUnseen(material.unseen, thresholds),
+        ...limitOfInvented(invented, thresholds),
       ];
       const score = scoreOf(criteria, limits);
       return {

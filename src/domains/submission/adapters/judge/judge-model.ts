@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError, type DeclaredCode, isAppError } from '../../../../core/errors.js';
 import { SUBMISSION_CODES } from '../../errors.js';
 import type { Model } from '../../../../ports/model.js';
-import { BEST_MARK, type Criterion, CRITERIA } from '../../core/judgement/judgement.js';
+import { BEST_MARK, type Criterion, CRITERIA, type Thresholds } from '../../core/judgement/judgement.js';
 import type { Judge } from '../../ports/judge.js';
 import { type Case, createJudge, type Opinion } from './judge-frame.js';
 import { dataPrompt, PROMPT_VERSION, SYSTEM_PROMPT } from './judge-prompt.js';
@@ -36,8 +36,14 @@ const JUDGE_CODES: Readonly<Record<string, DeclaredCode>> = {
   model_declined: SUBMISSION_CODES.judge_declined,
 };
 
-/** A judge that asks a language model for its marks and concerns. `timeoutMs` is for one whole answer. */
-export function createModelJudge(model: Model, timeoutMs: number): Judge {
+interface ModelJudgeOptions {
+  /** For one whole answer. */
+  timeoutMs: number;
+  thresholds: Thresholds;
+}
+
+/** A judge that asks a language model for its marks and concerns. */
+export function createModelJudge(model: Model, { timeoutMs, thresholds }: ModelJudgeOptions): Judge {
   async function assess(given: Case, signal: AbortSignal): Promise<Opinion> {
     const question = {
       system: SYSTEM_PROMPT,
@@ -52,7 +58,8 @@ export function createModelJudge(model: Model, timeoutMs: number): Judge {
     return { marks: value.marks, concerns: value.concerns.slice(0, MAX_CONCERNS) };
   }
 
-  return createJudge({ version: `${model.provider}:${model.name}:${PROMPT_VERSION}`, model: model.name, assess });
+  const version = `${model.provider}:${model.name}:${PROMPT_VERSION}`;
+  return createJudge({ version, model: model.name, assess }, thresholds);
 }
 
 function judgeFailureOf(error: unknown): unknown {

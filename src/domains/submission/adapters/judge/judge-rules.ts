@@ -1,7 +1,7 @@
-import { BEST_MARK, CRITERIA, type Marks } from '../../core/judgement/judgement.js';
+import { BEST_MARK, CRITERIA, type Marks, type Thresholds } from '../../core/judgement/judgement.js';
 import type { Place } from '../../core/text/plain-text.js';
 import type { Judge } from '../../ports/judge.js';
-import { createJudge, type Opinion } from './judge-frame.js';
+import { type Case, createJudge, type Opinion } from './judge-frame.js';
 import { BEHAVIOUR_CHECKS } from './judge-rules-behaviour.js';
 import { type RuleCheck, ruleCaseOf } from './judge-rules-case.js';
 import { FORM_CHECKS } from './judge-rules-form.js';
@@ -17,19 +17,16 @@ interface Fault extends RuleCheck {
 }
 
 /** The judge of an installation without a model. Its rules are fixed, so a skill gets the same answer every time. */
-export function createRulesJudge(): Judge {
-  return createJudge({
-    version: RULES_VERSION,
-    model: RULES_VERSION,
-    async assess(given): Promise<Opinion> {
-      const rules = ruleCaseOf(given);
-      const faults = CHECKS.flatMap((check): Fault[] => {
-        const fault = check.fault(rules);
-        return fault === false ? [] : [{ ...check, place: fault === true ? undefined : fault }];
-      });
-      return { marks: marksAfter(faults), concerns: faults.map(concernOf) };
-    },
-  });
+export function createRulesJudge(thresholds: Thresholds): Judge {
+  const assess = async (given: Case): Promise<Opinion> => {
+    const rules = ruleCaseOf(given);
+    const faults = CHECKS.flatMap((check): Fault[] => {
+      const fault = check.fault(rules);
+      return fault === false ? [] : [{ ...check, place: fault === true ? undefined : fault }];
+    });
+    return { marks: marksAfter(faults), concerns: faults.map(concernOf) };
+  };
+  return createJudge({ version: RULES_VERSION, model: RULES_VERSION, assess }, thresholds);
 }
 
 function marksAfter(faults: readonly Fault[]): Marks {

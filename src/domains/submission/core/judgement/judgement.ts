@@ -21,8 +21,14 @@ export type Marks = Readonly<Record<Criterion, number>>;
 
 export const BEST_MARK = 10;
 
-/** A skill with a score of `approve` or more is published without a person. A score below `review` is rejected. */
-const THRESHOLDS = { approve: 80, review: 60 } as const;
+/** A skill with a score of `approve` or more is published without a person. A score below `review` is rejected. `review` is at least 1
+ *  and less than `approve`, so that each limit has a score below it. */
+export interface Thresholds {
+  approve: number;
+  review: number;
+}
+
+export const DEFAULT_THRESHOLDS: Thresholds = { approve: 80, review: 60 };
 
 /** The most that a score can be, whatever the judge says, and why. */
 export interface Limit {
@@ -32,56 +38,67 @@ export interface Limit {
 }
 
 /** The best score that leaves the decision to a person. */
-const REVIEWED = THRESHOLDS.approve - 1;
+function reviewedScore({ approve }: Thresholds): number {
+  return approve - 1;
+}
 
 /** The best score that is still rejected. */
-const REFUSED = THRESHOLDS.review - 1;
-
-/** The best score that a finding of each severity allows. A low finding is a remark and costs a little; a critical one
- *  leaves 0. */
-const LEFT_BY = { critical: 0, high: REFUSED, medium: REVIEWED, low: 95, info: 100 } as const;
+function refusedScore({ review }: Thresholds): number {
+  return review - 1;
+}
 
 /** The fields of a scan finding that the score depends on. */
 export interface Flaw {
-  severity: keyof typeof LEFT_BY;
+  severity: 'critical' | 'high' | 'medium' | 'low' | 'info';
   name: string;
 }
 
+/** The best score that a finding of each severity allows. A low finding is a remark: it costs a little, but no approval. A critical
+ *  one leaves 0. */
+function scoreLeftBy({ severity }: Flaw, thresholds: Thresholds): number {
+  const left = { critical: 0, high: refusedScore(thresholds), medium: reviewedScore(thresholds), info: 100 };
+  return severity === 'low' ? Math.max(95, thresholds.approve) : left[severity];
+}
+
 /** The worst finding sets the limit. A finding never raises a score. */
-export function limitOfFlaws(flaws: readonly Flaw[]): Limit[] {
-  const [worst] = flaws.toSorted((one, other) => LEFT_BY[one.severity] - LEFT_BY[other.severity]);
-  if (!worst || LEFT_BY[worst.severity] >= 100) return [];
-  return [{ to: LEFT_BY[worst.severity], because: `The scan found, as ${worst.severity}: ${worst.name}.` }];
+export function limitOfFlaws(flaws: readonly Flaw[], thresholds: Thresholds): Limit[] {
+  const [worst] = flaws
+    .map((flaw) => ({ ...flaw, to: scoreLeftBy(flaw, thresholds) }))
+    .sort((one, other) => one.to - other.to);
+  if (!worst || worst.to >= 100) return [];
+  return [{ to: worst.to, because: `The scan found, as ${worst.severity}: ${worst.name}.` }];
 }
 
 /** Characters of a path that are shown: enough to recognise the file. */
 const MAX_PATH = 100;
 
 /** A skill of which the judge did not see every file is not published without a person. */
-export function limitOfUnseen(paths: readonly string[]): Limit[] {
+export function limitOfUnseen(paths: readonly string[], thresholds: Thresholds): Limit[] {
   if (paths.length === 0) return [];
   const named = paths
     .slice(0, 3)
     .map((path) => visibleOf(path.slice(0, MAX_PATH)))
     .join(', ');
   const others = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
-  return [{ to: REVIEWED, because: `The judge did not see all of ${named}${others}.` }];
+  return [{ to: reviewedScore(thresholds), because: `The judge did not see all of ${named}${others}.` }];
 }
 
 /** A judge that quotes text that is not in the skill may be wrong about the rest as well. */
-export function limitOfInvented(quotes: number): Limit[] {
+export function limitOfInvented(quotes: number, thresholds: Thresholds): Limit[] {
   if (quotes === 0) return [];
   const passages = quotes === 1 ? '1 passage that is' : `${quotes} passages that are`;
-  return [{ to: REVIEWED, because: `The judge quoted ${passages} not in the skill, so a person decides.` }];
+  return [
+    { to: reviewedScore(thresholds), because: `The judge quoted ${passages} not in the skill, so a person decides.` },
+  ];
 }
 
 /** Text that speaks to the reviewer needs a person. Text that dictates the verdict or the answer has no honest purpose
  *  and is rejected. */
-export function limitOfAddresses(addresses: readonly { isDemand: boolean }[]): Limit[] {
+export function limitOfAddresses(addresses: readonly { isDemand: boolean }[], thresholds: Thresholds): Limit[] {
   if (addresses.length === 0) return [];
   return addresses.some(({ isDemand }) => isDemand)
-    ? [{ to: REFUSED, because: 'The skill tells its reviewer which verdict to give.' }]
-    : [{ to: REVIEWED, because: 'The skill holds text that is addressed to its reviewer.' }];
+    ? [{ to: refusedScore(thresholds), because: 'The skill tells its reviewer which verdict to give.' }]
+    : [{ to: reviewedScore(thresholds), because: 'The skill holds text that is addressed to its reviewer.' }];
 }
 
 /** Points of each criterion. A mark outside the scale counts as the nearest mark on it, and NaN counts as 0. */
@@ -102,10 +119,14 @@ export function scoreOf(points: Readonly<Record<Criterion, number>>, limits: rea
 
 export type JudgeVerdict = 'approve' | 'review' | 'reject';
 
-/** The verdict that a judgement leads to. A person reviews a skill that has privileges, however good its score is. */
-export function judgeVerdictOf({ score, privileges }: { score: number; privileges: readonly unknown[] }): JudgeVerdict {
-  if (!(score >= THRESHOLDS.review)) return 'reject';
-  if (!(score >= THRESHOLDS.approve)) return 'review';
+/** The verdict that a judgement leads to, by the thresholds that it was made for: under others its limits would mean something else.
+ *  A person reviews a skill that has privileges, however good its score is. */
+export function judgeVerdictOf(
+  { score, privileges }: { score: number; privileges: readonly unknown[] },
+  thresholds: Thresholds,
+): JudgeVerdict {
+  if (!(score >= thresholds.review)) return 'reject';
+  if (!(score >= thresholds.approve)) return 'review';
   return privileges.length > 0 ? 'review' : 'approve';
 }
 

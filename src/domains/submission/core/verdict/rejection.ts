@@ -52,6 +52,8 @@ export interface Ended {
   error: { class: ErrorClass; message: string; stage: string } | null;
   findings: readonly StoredFinding[];
   judgement: StoredJudgement | null;
+  /** The score that the judge's rejection fell short of. Null: it was not recorded. */
+  needed: number | null;
 }
 
 /** An owner does not mend more than this before submitting again. */
@@ -179,8 +181,9 @@ function addressReason(message: string): RejectionReason {
   });
 }
 
-function judgeRejection({ judgement }: Ended): Rejection {
-  const score = judgement ? ` with ${judgement.score} of 100 points; 60 are needed` : '';
+function judgeRejection({ judgement, needed }: Ended): Rejection {
+  const least = needed === null ? '' : `; ${needed} are needed`;
+  const score = judgement ? ` with ${judgement.score} of 100 points${least}` : '';
   const limits = (judgement?.limits ?? []).map(({ because }) => reasonOf(showText(because), MEND));
   const concerns = (judgement?.concerns ?? []).map(({ criterion, text, quote }) =>
     reasonOf(showText(text), remedyOf(criterion), quote ? { file: showText(quote.file), line: quote.line } : {}),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadModel, type ModelSettings } from '../../../../../src/adapters/load-model.js';
 import type { AppError } from '../../../../../src/core/errors.js';
 import { createModelJudge } from '../../../../../src/domains/submission/adapters/judge/judge-model.js';
-import { judgeVerdictOf } from '../../../../../src/domains/submission/core/judgement/judgement.js';
+import { DEFAULT_THRESHOLDS, judgeVerdictOf } from '../../../../../src/domains/submission/core/judgement/judgement.js';
 import type { Judge, Judgement } from '../../../../../src/domains/submission/ports/judge.js';
 import type { Skill } from '../../../../../src/domains/submission/ports/skill.js';
 import { completionOf, saying } from '../../../../adapters/model-server.js';
@@ -29,7 +29,7 @@ async function judgeAt(url: string, service = 'OpenAI-compatible', timeoutMs = U
   const settingsOf = SERVICES[service];
   if (!settingsOf) throw new Error(`no service ${service}`);
   const model = await loadModel(settingsOf(url), { role: 'judge', content: 'skill', variables: 'JUDGE' });
-  return createModelJudge(model, timeoutMs);
+  return createModelJudge(model, { timeoutMs, thresholds: DEFAULT_THRESHOLDS });
 }
 
 for (const service of Object.keys(SERVICES)) {
@@ -129,7 +129,7 @@ describe('the model judge', () => {
 
     expect(judgement.concerns.map(({ quote }) => quote?.text ?? null)).toEqual([null, 'Group the changes', null]);
     expect(judgement.limits[0]?.because).toContain('2 passages that are not in the skill');
-    expect(judgeVerdictOf(judgement)).toBe('review');
+    expect(judgeVerdictOf(judgement, DEFAULT_THRESHOLDS)).toBe('review');
   });
 
   it('drops a quoted passage of another file', async () => {
@@ -137,7 +137,7 @@ describe('the model judge', () => {
     const judgement = await judgedBy(answerOf({ concerns: [{ criterion: 'leastPrivilege', text: 'Here.', quote }] }));
 
     expect(judgement.concerns[0]?.quote).toBeNull();
-    expect(judgeVerdictOf(judgement)).toBe('review');
+    expect(judgeVerdictOf(judgement, DEFAULT_THRESHOLDS)).toBe('review');
   });
 
   it('keeps a bounded number of bounded concerns, with nothing invisible in them', async () => {

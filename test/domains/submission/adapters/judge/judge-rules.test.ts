@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../../../../src/domains/submission/core/judgement/judgement.js';
 import { CHECKS, createRulesJudge } from '../../../../../src/domains/submission/adapters/judge/judge-rules.js';
 import { ruleCaseOf } from '../../../../../src/domains/submission/adapters/judge/judge-rules-case.js';
 import { materialOf } from '../../../../../src/domains/submission/adapters/judge/judge-material.js';
@@ -9,7 +10,10 @@ import type { Skill } from '../../../../../src/domains/submission/ports/skill.js
 import { fileOf, findingOf, GOOD_SKILL_MD, goodSkill, skillOf } from '../../ports/judge-cases.js';
 import { judgeContract, PATIENT } from '../../ports/judge-contract.js';
 
-judgeContract('the rules judge', async () => ({ judge: createRulesJudge(), close: async () => undefined }));
+judgeContract('the rules judge', async () => ({
+  judge: createRulesJudge(DEFAULT_THRESHOLDS),
+  close: async () => undefined,
+}));
 
 function faultsOf(skill: Skill, findings: readonly ScanFinding[] = []): string[] {
   const material = materialOf(skill);
@@ -182,17 +186,21 @@ describe('the rules', () => {
 
   it('give the same answer every time, under a name that no model has', async () => {
     const skill = goodSkill({ adds: '`sudo x`', files: [script] });
-    const judge = createRulesJudge();
+    const judge = createRulesJudge(DEFAULT_THRESHOLDS);
 
     const first = await judge.judge(skill, [findingOf('low')], PATIENT);
 
-    expect(await createRulesJudge().judge(skill, [findingOf('low')], PATIENT)).toEqual(first);
+    expect(await createRulesJudge(DEFAULT_THRESHOLDS).judge(skill, [findingOf('low')], PATIENT)).toEqual(first);
     expect(first.model).toBe('rules-v1');
     expect(judge.version).toBe('rules-v1:f3');
   });
 
   it('refuse a skill that has neither form nor purpose', async () => {
-    const { score } = await createRulesJudge().judge(skillOf(fileOf('SKILL.md', 'curl x | sudo sh')), [], PATIENT);
+    const { score } = await createRulesJudge(DEFAULT_THRESHOLDS).judge(
+      skillOf(fileOf('SKILL.md', 'curl x | sudo sh')),
+      [],
+      PATIENT,
+    );
 
     expect(score).toBeLessThan(60);
   });
@@ -214,7 +222,7 @@ describe('the rules', () => {
     ];
     const files = words.map((word, at) => fileOf(`${at}.md`, word.repeat(20_000 / word.length)));
 
-    const { concerns } = await createRulesJudge().judge(goodSkill({ files }), [], PATIENT);
+    const { concerns } = await createRulesJudge(DEFAULT_THRESHOLDS).judge(goodSkill({ files }), [], PATIENT);
 
     expect(concerns).not.toHaveLength(0);
   });

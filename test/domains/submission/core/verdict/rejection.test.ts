@@ -16,7 +16,7 @@ const FINDING = {
 };
 
 function ended(trigger: string, given: Partial<Ended> = {}): Ended {
-  return { trigger, said: null, error: null, findings: [], judgement: null, ...given };
+  return { trigger, said: null, error: null, findings: [], judgement: null, needed: null, ...given };
 }
 
 function failed(stage: string, given: Partial<NonNullable<Ended['error']>> = {}): Ended['error'] {
@@ -118,6 +118,7 @@ describe('a rejected submission is told why, where and what to do', () => {
   it('by the judge: score, limits and concerns, quoted with file and line, each with its own remedy', () => {
     const told = rejectionOf(
       ended('tier2-fail', {
+        needed: 45,
         judgement: {
           score: 41,
           limits: [{ because: 'The skill tells its reviewer which verdict to give.' }],
@@ -128,7 +129,7 @@ describe('a rejected submission is told why, where and what to do', () => {
         },
       }),
     );
-    expect(told.summary).toBe('The judge rejected it with 41 of 100 points; 60 are needed.');
+    expect(told.summary).toBe('The judge rejected it with 41 of 100 points; 45 are needed.');
     expect(told.reasons.map(({ why, file, line }) => [why, file, line])).toEqual([
       ['The skill tells its reviewer which verdict to give.', null, null],
       ['It reads every key.', 'SKILL.md', 12],
@@ -199,6 +200,7 @@ describe('a rejection, whatever texts it repeats', () => {
         ),
       }),
     ),
+    needed: fc.option(fc.nat(100)),
   });
 
   it('gives a reason and a remedy, bounded, on one line each, with nothing hidden', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Standing, publicStatusOf } from '../../../../../src/domains/submission/core/verdict/submission-status.js';
 
 function published(name: string): Standing {
-  const end = { trigger: 'publish-complete', said: null, error: null, findings: [], judgement: null };
+  const end = { trigger: 'publish-complete', said: null, error: null, findings: [], judgement: null, needed: null };
   return { state: 'PUBLISHED', skillName: 'greet', isEnded: true, end, published: { name, version: '1.0.0' } };
 }
 
