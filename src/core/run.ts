@@ -14,6 +14,13 @@ export interface RunInput extends RunRef, OfInstallation {
   unitsPerRun?: number;
 }
 
+/** What the start of a run takes: the workflow's input, and the facts that its place among waiting runs is made of. */
+export interface RunStart extends RunInput {
+  owner: string;
+  /** Of the item's row. */
+  priority: number;
+}
+
 /** One id per epoch, because an id per item would swallow rescues and restart finished items. */
 export function workflowIdOf({ pipeline, itemId, epoch }: RunRef): string {
   return `${pipeline}:${itemId}:${epoch}`;

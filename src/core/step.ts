@@ -1,5 +1,6 @@
 import { claimedState, isAwaits, isDoes, isEnd, rowOf, stagesIn } from './machine.js';
 import type { Pipeline, StageRow } from './pipeline.js';
+import { type PriorityKey, priorityKeyOf } from './priority.js';
 import { msOf } from './span.js';
 
 /** The run's next step. It is stored in workflow history, so fields may be added but must never change their
@@ -12,6 +13,8 @@ interface Timed {
   stage: string;
   withinMs: number;
   beatsMs: number;
+  /** The item's level when the step was told. Steps of versions before this field have none. */
+  priorityKey?: PriorityKey;
 }
 export type StageStep = Timed & { do: 'stage'; short: boolean };
 /** One window of a fan-out: at most `width` of these units run at once. */
@@ -74,6 +77,11 @@ export function entryStep(pipeline: Pipeline, state: string, visit: number): Ste
   if (isDoes(row)) return firstStep(state, stagesIn(row), visit);
   const claimed = claimedState(row);
   return claimed === undefined ? null : firstStep(claimed, stagesIn(rowOf(pipeline, claimed)), visit);
+}
+
+/** The step with the level of the item's present priority, where the step's work may have to wait for a worker. */
+export function withPriority(step: Step, priority: number): Step {
+  return step.do === 'stage' || step.do === 'units' ? { ...step, priorityKey: priorityKeyOf(priority) } : step;
 }
 
 function firstStep(state: string, stages: readonly StageRow[], visit: number): Step {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
 import { clearWake, countDueWakes, type DueItem, noteAccepted, takeDueStarts, takeDueWakes } from '../db/spine/due.js';
-import { firstStepOf } from '../db/spine/items.js';
+import { runStartOf } from '../db/spine/items.js';
 import { releaseHeld } from '../db/spine/held.js';
 import { walkReleased } from '../db/spine/pipeline-pause.js';
 import type { Engine } from '../ports/engine.js';
@@ -83,8 +83,7 @@ export async function releaseDue({ pool }: Pick<DispatcherDeps, 'pool'>): Promis
 async function startRun({ pool, pipelines, engine }: DispatcherDeps, item: DueItem): Promise<void> {
   const pipeline = pipelines[item.pipeline];
   if (!pipeline) throw new Error(`no pipeline '${item.pipeline}' in this version`);
-  const step = firstStepOf(pipeline, item);
-  await engine.start({ pipeline: item.pipeline, itemId: item.itemId, epoch: item.epoch, step });
+  await engine.start(runStartOf(pipeline, item));
   await noteAccepted(pool, item);
 }
 

@@ -1,4 +1,4 @@
-import type { RunInput, RunRef } from '../core/run.js';
+import type { RunRef, RunStart } from '../core/run.js';
 
 /** A run as the engine knows it. */
 export type RunStatus =
@@ -21,7 +21,7 @@ export interface QueueStatus {
  *  does nothing and tries again later. */
 export interface Engine {
   /** Starts the run. A run that is there already, running or closed, counts as success. */
-  start(run: RunInput): Promise<void>;
+  start(run: RunStart): Promise<void>;
   /** Tells the run to look at its row. False: there is no such open run. */
   wake(run: RunRef): Promise<boolean>;
   /** Asks the run to end; of no effect when it has ended. */

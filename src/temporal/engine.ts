@@ -17,10 +17,11 @@ import {
   nameIn,
   plainNameIn,
 } from '../core/installation.js';
-import { type RunInput, type RunRef, runOfWorkflowId, workflowIdOf } from '../core/run.js';
+import { type RunRef, type RunStart, runOfWorkflowId, workflowIdOf } from '../core/run.js';
 import type { Engine } from '../ports/engine.js';
 import { findIndexedRuns } from './indexed-runs.js';
 import { queueStatus } from './queue-status.js';
+import { runPriorityOf } from './run-priority.js';
 import { describeRun } from './run-status.js';
 import { ensureSearchAttribute, PIPELINE_ATTRIBUTE } from './search-attributes.js';
 import { taskQueueOf } from './task-queues.js';
@@ -149,8 +150,9 @@ interface StartOptions {
   taskTimeoutMs: number;
 }
 
-async function startRun(client: Client, run: RunInput, options: StartOptions): Promise<void> {
+async function startRun(client: Client, asked: RunStart, options: StartOptions): Promise<void> {
   const { own, withAttribute, taskTimeoutMs } = options;
+  const { owner, priority, ...run } = asked;
   const installation = own.id();
   try {
     await client.workflow.start(RUN_ITEM, {
@@ -162,6 +164,7 @@ async function startRun(client: Client, run: RunInput, options: StartOptions): P
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       staticSummary: summaryOf(run),
       workflowTaskTimeout: taskTimeoutMs,
+      priority: runPriorityOf({ owner, priority }),
       ...(withAttribute && {
         typedSearchAttributes: new TypedSearchAttributes([{ key: PIPELINE_ATTRIBUTE, value: run.pipeline }]),
       }),

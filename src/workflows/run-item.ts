@@ -13,6 +13,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { type RunActivities, type RunInput, type OwnRun, STAGE_GRACE_MS, type StageInput } from '../core/run.js';
+import type { PriorityKey } from '../core/priority.js';
 import type { EndStep, StageStep, Step, UnitsStep, WaitStep } from '../core/step.js';
 
 type StageActivities = Record<string, (input: StageInput) => Promise<Step>>;
@@ -34,7 +35,9 @@ const UNITS_PER_RUN = 2_000;
 /** Asking the row is one short transaction. A worker that dies during it costs the run no more than this time. */
 const ROW_TIMEOUT_MS = 5_000;
 
-const { nextStep, endRun } = proxyActivities<RunActivities>({ startToCloseTimeout: ROW_TIMEOUT_MS, retry: RETRY });
+const ASKING = { startToCloseTimeout: ROW_TIMEOUT_MS, retry: RETRY };
+
+const { endRun } = proxyActivities<RunActivities>(ASKING);
 
 /** Walks one item: does what each step says until a step says end. It knows no pipeline's table, so a changed table
  *  can't break a run that is on its way. */
@@ -48,6 +51,7 @@ export async function runItem(input: RunInput): Promise<EndStep['why']> {
 
   let step = input.step;
   let seen = 0;
+  let priorityKey: PriorityKey | undefined;
   let unitsDone = 0;
   const unitsPerRun = input.unitsPerRun ?? UNITS_PER_RUN;
   try {
@@ -61,7 +65,8 @@ export async function runItem(input: RunInput): Promise<EndStep['why']> {
       // Counted before the call, so that a wake which arrives during it is not missed.
       seen = wakes;
       if (step.do === 'units') unitsDone += step.units.length;
-      step = await perform(run, step);
+      if (step.do === 'stage' || step.do === 'units') priorityKey = step.priorityKey;
+      step = await perform(run, step, priorityKey);
     }
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
@@ -74,7 +79,7 @@ export async function runItem(input: RunInput): Promise<EndStep['why']> {
 }
 
 /** No async function where a promise can be passed on: the SDK notes the stack of every promise that a workflow makes. */
-function perform(run: OwnRun, step: Exclude<Step, EndStep>): Promise<Step> {
+function perform(run: OwnRun, step: Exclude<Step, EndStep>, priorityKey?: PriorityKey): Promise<Step> {
   switch (step.do) {
     case 'stage':
       return runStage(run, step);
@@ -82,8 +87,18 @@ function perform(run: OwnRun, step: Exclude<Step, EndStep>): Promise<Step> {
       return runWindow(run, step);
     case 'wait':
     case 'next':
-      return nextStep(run);
+      return askRow(run, priorityKey);
   }
+}
+
+/** With the latest level that the run was told, because the run itself keeps the level that it was started with. */
+function askRow(run: OwnRun, priorityKey: PriorityKey | undefined): Promise<Step> {
+  return proxyActivities<RunActivities>({ ...ASKING, ...priorityOf(priorityKey) }).nextStep(run);
+}
+
+/** Without a key, an activity inherits the level of its run. The owner's key is always inherited. */
+function priorityOf(priorityKey: PriorityKey | undefined): { priority?: { priorityKey: PriorityKey } } {
+  return priorityKey === undefined ? {} : { priority: { priorityKey } };
 }
 
 async function waitForWake(step: WaitStep, woken: () => boolean): Promise<void> {
@@ -101,6 +116,7 @@ function activity(run: OwnRun, step: StageStep | UnitsStep, unit: string): Promi
     heartbeatTimeout: step.beatsMs,
     retry: RETRY,
     cancellationType: CANCELLATION,
+    ...priorityOf(step.priorityKey),
     ...(unit !== '' && { summary: unit }),
   });
   return call(stages, run, step, unit);

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { CanarySettings } from '../../src/domains/canary/core/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
-import type { RunInput } from '../../src/core/run.js';
+import type { RunStart } from '../../src/core/run.js';
 import { canaryRow } from '../../src/domains/canary/db/canaries.js';
 import { canary } from '../../src/domains/canary/table.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
@@ -22,10 +22,10 @@ const SLACK_MS = 4_000;
 
 interface Scene {
   line: Line;
-  run: RunInput;
+  run: RunStart;
   child: WorkerChild;
   /** Another canary of the same line; its run is not started. */
-  plant(settings: Partial<CanarySettings>): Promise<RunInput>;
+  plant(settings: Partial<CanarySettings>): Promise<RunStart>;
 }
 
 /** A canary whose first attempts are a child's: no other worker is there yet. */
@@ -33,7 +33,7 @@ async function onChild(settings: Partial<CanarySettings>, table: Pipeline = cana
   const line = stack.line(table);
   const child = await startWorkerChild(stack.url, line.table());
   onTestFinished(() => child.end());
-  async function plant(wanted: Partial<CanarySettings>): Promise<RunInput> {
+  async function plant(wanted: Partial<CanarySettings>): Promise<RunStart> {
     const plain = { stageMs: [0, 0, 0], units: 0, decision: false, faults: [] };
     return line.insert({}, { row: canaryRow({ ...plain, ...wanted }) });
   }
@@ -65,7 +65,7 @@ async function takenOverAt(itemId: string, stage: string): Promise<number> {
 }
 
 /** When the worker that finished a stage had it from Temporal, just before it claimed. */
-async function startedAt(run: RunInput, stage: string): Promise<number> {
+async function startedAt(run: RunStart, stage: string): Promise<number> {
   const { events } = (await historyOf(stack.temporal.client, run)).json as { events: ActivityEvent[] };
   const scheduled = events.find((each) => each.activityTaskScheduledEventAttributes?.activityType.name === stage);
   const started = events.find(

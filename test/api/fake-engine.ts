@@ -1,9 +1,9 @@
 import { AppError } from '../../src/core/errors.js';
-import { type RunInput, type RunRef, workflowIdOf } from '../../src/core/run.js';
+import { type RunStart, type RunRef, workflowIdOf } from '../../src/core/run.js';
 import type { Engine, QueueStatus, RunStatus } from '../../src/ports/engine.js';
 
 export interface FakeEngine extends Engine {
-  started: RunInput[];
+  started: RunStart[];
   woken: RunRef[];
   ended: RunRef[];
   failed: { token: Uint8Array; why: string }[];

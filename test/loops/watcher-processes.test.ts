@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { startWatcher, type Watcher } from '../../src/loops/watcher.js';
 import type { CanarySettings } from '../../src/domains/canary/core/canary-settings.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
-import type { RunInput } from '../../src/core/run.js';
+import type { RunStart } from '../../src/core/run.js';
 import type { Span } from '../../src/core/span.js';
 import { canaryRow } from '../../src/domains/canary/db/canaries.js';
 import { canary } from '../../src/domains/canary/table.js';
@@ -59,7 +59,7 @@ function proxiedUrl(): string {
 interface Scene {
   line: Line;
   child: WorkerChild;
-  start(settings: Partial<CanarySettings>): Promise<RunInput>;
+  start(settings: Partial<CanarySettings>): Promise<RunStart>;
 }
 
 /** A worker process that the watcher has seen alive, and that is alone so far. */
@@ -68,7 +68,7 @@ async function onChild(table = patient): Promise<Scene> {
   const child = await startWorkerChild(stack.url, line.table(), proxiedUrl());
   onTestFinished(() => child.end());
   await looked(1);
-  async function start(settings: Partial<CanarySettings>): Promise<RunInput> {
+  async function start(settings: Partial<CanarySettings>): Promise<RunStart> {
     const plain = { stageMs: [0, 0, 0], units: 0, decision: false, faults: [] };
     const run = await line.insert({}, { row: canaryRow({ ...plain, ...settings }) });
     await stack.engine.start(run);
@@ -108,13 +108,13 @@ interface HistoryEvent {
   activityTaskStartedEventAttributes?: { attempt: number; lastFailure?: { message: string } };
 }
 
-async function eventsOf(run: RunInput): Promise<HistoryEvent[]> {
+async function eventsOf(run: RunStart): Promise<HistoryEvent[]> {
   const { events } = (await historyOf(stack.temporal.client, run)).json as { events: HistoryEvent[] };
   return events;
 }
 
 /** Temporal's reasons for the repeated attempts of the run. */
-async function reasonsAgain(run: RunInput): Promise<string[]> {
+async function reasonsAgain(run: RunStart): Promise<string[]> {
   const started = (await eventsOf(run)).flatMap((event) => event.activityTaskStartedEventAttributes ?? []);
   return started.filter(({ attempt }) => attempt > 1).map(({ lastFailure }) => lastFailure?.message ?? '');
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { projectRoot } from '../../src/config.js';
-import { firstStepOf } from '../../src/db/spine/items.js';
+import { runStartOf } from '../../src/db/spine/items.js';
 import { canary } from '../../src/domains/canary/table.js';
 import { PIPELINES } from '../../src/domains/tables.js';
 import { createTemporalEngine } from '../../src/temporal/engine.js';
@@ -53,8 +53,8 @@ it('a worker leaves when it is given a task of an installation that has come to 
   const theirs = { name: '', id: randomUUID() };
   await reconcileSchedules(maintenance.client, SCHEDULES, { version: '1.2.3', installation: theirs });
   const engine = createTemporalEngine(maintenance.client, { membership: { name: '', id: () => theirs.id } });
-  const step = firstStepOf(canary, { state: canary.start, visit: 1, epoch: 1 });
-  const run = { pipeline: 'canary', itemId: randomUUID(), epoch: 1, step };
+  const item = { itemId: randomUUID(), owner: 'ada', priority: 0, state: canary.start, visit: 1, epoch: 1 };
+  const run = runStartOf(canary, item);
   await engine.start(run);
 
   expect(await once(child, 'close')).toEqual([78, null]);

@@ -1,6 +1,8 @@
 import type pg from 'pg';
 
 export interface ItemFacts {
+  owner: string;
+  priority: number;
   state: string;
   visit: number;
   epoch: number;
@@ -23,7 +25,7 @@ export interface ItemFacts {
 
 export async function itemOf(pool: pg.Pool, itemId: string): Promise<ItemFacts> {
   const { rows } = await pool.query<ItemFacts>(
-    `SELECT state, visit, epoch, version, started, start_after AS "startAfter", wake_after AS "wakeAfter",
+    `SELECT owner, priority, state, visit, epoch, version, started, start_after AS "startAfter", wake_after AS "wakeAfter",
        run_ended_at AS "runEndedAt", ended_at AS "endedAt", end_reason AS "endReason", error_class AS "errorClass",
        error_message AS "errorMessage", error_stage AS "errorStage", rescues, next_rescue_after AS "nextRescueAfter",
        paused_until AS "pausedUntil", pause_reason AS "pauseReason", parked_at AS "parkedAt"

@@ -8,10 +8,10 @@ import { createActivities } from '../../src/activities/stage-runner.js';
 import { startDispatcher, type Dispatcher } from '../../src/loops/dispatcher.js';
 import { rowOf, stagesIn } from '../../src/core/machine.js';
 import type { Pipeline } from '../../src/core/pipeline.js';
-import { type RunInput, type RunRef, workflowIdOf } from '../../src/core/run.js';
+import { type RunStart, type RunRef, workflowIdOf } from '../../src/core/run.js';
 import { inTransaction } from '../../src/db/postgres/client.js';
 import type { FindPipeline } from '../../src/db/spine/control.js';
-import { createItem, firstStepOf, type NewItem } from '../../src/db/spine/items.js';
+import { createItem, type NewItem, runStartOf } from '../../src/db/spine/items.js';
 import type { Engine } from '../../src/ports/engine.js';
 import type { Statement } from '../../src/ports/sql.js';
 import type { AnyStage, StageContext, StageResult } from '../../src/ports/stage.js';
@@ -50,11 +50,11 @@ export interface Line {
   /** Changes the table under running items; workers and dispatchers started from now on have the new one. */
   alter(table: Pipeline): void;
   /** The row without a run. */
-  insert(script?: Script, item?: Partial<NewItem>): Promise<RunInput>;
+  insert(script?: Script, item?: Partial<NewItem>): Promise<RunStart>;
   /** The row and its run. */
-  start(script?: Script, item?: Partial<NewItem>): Promise<RunInput>;
+  start(script?: Script, item?: Partial<NewItem>): Promise<RunStart>;
   /** Starts the run of the item's present epoch, as the dispatcher would. */
-  restart(itemId: string): Promise<RunInput>;
+  restart(itemId: string): Promise<RunStart>;
   work(options?: WorkOptions): Promise<TestWorker>;
   dispatch(engine?: Engine): Dispatcher;
   /** How the run closed: what it returned, or the status it closed with. */
@@ -117,13 +117,14 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
   let current: Pipeline = { ...table, name };
   const scripts = new Map<string, Script>();
 
-  async function insert(script: Script = {}, item: Partial<NewItem> = {}): Promise<RunInput> {
+  async function insert(script: Script = {}, item: Partial<NewItem> = {}): Promise<RunStart> {
+    const given = { owner: 'ada', actor: ADA, trigger: 'submitted', ...item };
     const created = await inTransaction(stack.limited, (transaction) =>
-      createItem(transaction, current, { owner: 'ada', actor: ADA, trigger: 'submitted', ...item }),
+      createItem(transaction, current, given),
     );
     scripts.set(created.id, script);
-    const step = firstStepOf(current, { state: current.start, visit: 1, epoch: 1 });
-    return { pipeline: name, itemId: created.id, epoch: 1, step };
+    const first = { itemId: created.id, owner: given.owner, priority: given.priority ?? 0, state: current.start };
+    return runStartOf(current, { ...first, visit: 1, epoch: 1 });
   }
   async function work(options: WorkOptions = {}): Promise<TestWorker> {
     const { id = `worker-${randomUUID().slice(0, 8)}`, graceMs = 0, pool = stack.limited, logger = silent } = options;
@@ -180,7 +181,7 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
     },
     async restart(itemId) {
       const item = await itemOf(stack.pool, itemId);
-      const run = { pipeline: name, itemId, epoch: item.epoch, step: firstStepOf(current, item) };
+      const run = runStartOf(current, { ...item, itemId });
       await stack.engine.start(run);
       return run;
     },

@@ -53,6 +53,12 @@ function replayAll(): void {
     expect(await replay(listRecordings(), await workflowBundle())).toEqual({});
   });
 
+  it('is replayed without a difference where a version before priorities was told a level', async () => {
+    const told = listRecordings().map((each) => ({ ...each, history: withLevels(each.history) }));
+    expect(JSON.stringify(told)).not.toBe(JSON.stringify(listRecordings()));
+    expect(await replay(told, await workflowBundle())).toEqual({});
+  });
+
   it('is seen to break where there is one', async () => {
     const broken = listRecordings()
       .filter(({ name }) => name === 'plain')
@@ -142,6 +148,17 @@ function seenIn(recording: Recording): Seen {
     ),
     steps: events.flatMap((each) => payloadsIn(each)).flatMap(stepsIn),
   };
+}
+
+/** The history as it is where the database told every step's level to a worker that knows none, so that no activity has one. */
+function withLevels(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withLevels);
+  if (!isRecord(value)) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withLevels(each)]));
+  const { data } = copy;
+  const json = typeof data === 'string' ? parsed(data) : undefined;
+  if (!isRecord(json) || (json['do'] !== 'stage' && json['do'] !== 'units')) return copy;
+  return { ...copy, data: Buffer.from(JSON.stringify({ ...json, priorityKey: 1 })).toString('base64') };
 }
 
 /** Payloads hold their JSON in base 64, wherever in an event they stand. */

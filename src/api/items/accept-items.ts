@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import type { RunInput } from '../../core/run.js';
+import type { RunStart } from '../../core/run.js';
 import { inTransaction } from '../../db/postgres/client.js';
 import { type Answer, answerOnce } from '../../db/spine/idempotency.js';
 import { createItem, type Created, findDuplicate, type NewItem } from '../../db/spine/items.js';
@@ -41,7 +41,7 @@ export async function acceptItems(
   make: (intake: Intake) => Promise<Answer>,
 ): Promise<Answer> {
   const { log, caller, route, key, body, brings } = request;
-  const runs: RunInput[] = [];
+  const runs: RunStart[] = [];
   const work = (sql: Sql): Promise<Answer> => make(intakeOf(sql, request, runs));
   const keyed = { caller: caller.sub, route, key, body };
   // A caller who gets no answer to a request with many items has brought none of them, with a key or without.
@@ -58,7 +58,7 @@ interface Room {
   max: number;
 }
 
-function intakeOf(sql: Sql, { caller, brings }: BringingRequest, runs: RunInput[]): Intake {
+function intakeOf(sql: Sql, { caller, brings }: BringingRequest, runs: RunStart[]): Intake {
   const rooms = new Map<string, Room>();
 
   async function roomIn(pipeline: Pipeline): Promise<Room> {

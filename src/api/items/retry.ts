@@ -5,7 +5,7 @@ import { retryDecision } from '../../core/retry.js';
 import { engineFactsOf, type RunLook } from '../../core/run-look.js';
 import { assertRetryState, type Changed, type Request, rescueItem, retryItem } from '../../db/spine/control.js';
 import { findItemView, type ItemView } from '../../db/reads/item-view.js';
-import { firstStepOf } from '../../db/spine/items.js';
+import { runStartOf } from '../../db/spine/items.js';
 import { lookAtRun } from './ask-engine.js';
 import { diagnosisOf } from './item-answer.js';
 import { pipelineOf, type ReaderDeps } from './item-reader.js';
@@ -58,8 +58,7 @@ async function diagnoseStopped(deps: ReaderDeps, view: ItemView): Promise<Diagno
 /** Starts the new run and ends the old run. Both are best effort: the dispatcher starts runs that are not started, and
  *  a run of an earlier epoch ends by itself when it next reads the row. */
 async function follow(deps: ReaderDeps, log: FastifyBaseLogger, { item }: ItemView, changed: Changed): Promise<void> {
-  const { pipeline, itemId, epoch } = changed;
-  const step = firstStepOf(pipelineOf(deps, pipeline), changed);
-  await startRun(deps, log, { pipeline, itemId, epoch, step });
+  const { pipeline, itemId } = changed;
+  await startRun(deps, log, runStartOf(pipelineOf(deps, pipeline), changed));
   await tellEngine(log, () => deps.engine.end({ pipeline, itemId, epoch: item.epoch }));
 }

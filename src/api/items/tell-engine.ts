@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type pg from 'pg';
-import type { RunInput } from '../../core/run.js';
+import type { RunStart } from '../../core/run.js';
 import { noteAccepted } from '../../db/spine/due.js';
 import type { Engine } from '../../ports/engine.js';
 import type { Metrics } from '../../telemetry/metrics.js';
@@ -25,7 +25,7 @@ export async function tellEngine(log: FastifyBaseLogger, call: () => Promise<unk
 export async function startRun(
   { pool, engine }: { pool: pg.Pool; engine: Engine },
   log: FastifyBaseLogger,
-  run: RunInput,
+  run: RunStart,
 ): Promise<void> {
   await tellEngine(log, async () => {
     await engine.start(run);

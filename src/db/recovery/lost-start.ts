@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { AppError } from '../../core/errors.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import type { RunInput } from '../../core/run.js';
+import type { RunStart } from '../../core/run.js';
 import type { Sql } from '../../ports/sql.js';
 import { assertAsSeen, changeItem, noteOf, type Request, type SeenItem } from '../spine/control.js';
 import type { ItemRow } from '../spine/item-row.js';
-import { firstStepOf } from '../spine/items.js';
+import { firstStepOf, runStartOf } from '../spine/items.js';
 import { type Cause, writeReceipt } from './receipts.js';
 
 /** Writes the receipt and the audit entry of a run that Temporal never had, or lost before a worker took it up. Returns the input to
@@ -14,7 +14,7 @@ export async function recordLostStart(
   pool: pg.Pool,
   pipeline: Pipeline,
   request: Request & SeenItem & { cause: Cause },
-): Promise<RunInput> {
+): Promise<RunStart> {
   const { cause, actor } = request;
   const seen = await changeItem(
     pool,
@@ -35,7 +35,7 @@ export async function recordLostStart(
       return { ...noteOf(item, 'rescue', actor), metadata: { stopped, sentence } };
     },
   );
-  return { pipeline: pipeline.name, itemId: seen.itemId, epoch: seen.epoch, step: firstStepOf(pipeline, seen) };
+  return runStartOf(pipeline, seen);
 }
 
 /** Whether the dispatcher started the run after the sweep looked. Then no start was lost. */

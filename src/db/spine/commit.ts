@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Pipeline } from '../../core/pipeline.js';
-import type { Step } from '../../core/step.js';
+import { type Step, withPriority } from '../../core/step.js';
 import type { Sql, Statement } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
 import { inTransaction, queryPrepared } from '../postgres/client.js';
@@ -65,7 +65,7 @@ async function commitInParts(transaction: Sql, pipeline: Pipeline, claimed: Clai
     const noted = { ...move, metadata: { ...move.metadata, ...facts } };
     await moveLocked(transaction, pipeline, { ...claimed, id: claimed.itemId }, noted);
   }
-  return plan.step;
+  return committed;
 }
 
 /** `stepOf` reads the note again where the row says what comes next. */
@@ -97,7 +97,7 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
   const [id, visit] = [p.add(claimed.itemId), p.add(claimed.visit)];
   const parts = [
     `item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = ${id} AND visit = ${visit} AND state = ${p.add(claimed.state)}
         AND epoch = ${p.add(claimed.epoch)} AND ${IS_LIVE}
       ${lockOf(claimed, plan)}
@@ -130,12 +130,12 @@ async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan:
   if (plan.leaves && plan.error) {
     parts.push(tellOfFailedRun({ pipeline: pipeline.name, epoch: claimed.epoch, error: plan.error }, p));
   }
-  const [committed] = await queryPrepared<{ fence: number }>(
+  const [committed] = await queryPrepared<{ priority: number }>(
     sql,
-    `WITH ${parts.join(',\n')} SELECT fence FROM guard`,
+    `WITH ${parts.join(',\n')} SELECT item.priority FROM guard, item`,
     p.values,
   );
-  return committed ? plan.step : 'superseded';
+  return committed ? withPriority(plan.step, committed.priority) : 'superseded';
 }
 
 /** A unit shares the item with its siblings and never writes it, whatever locks its save takes. */

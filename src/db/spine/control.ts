@@ -21,6 +21,8 @@ export interface Request {
 export interface Changed {
   itemId: string;
   pipeline: string;
+  owner: string;
+  priority: number;
   state: string;
   visit: number;
   epoch: number;
@@ -191,10 +193,11 @@ export async function changeLocked(
   if (!item) throw new AppError('not_found', `there is no item ${request.itemId}`);
   const pipeline = find(item.pipeline);
   const move = await decide(pipeline, item, transaction);
-  const { id: itemId, state, visit, epoch, version } = item;
-  if (!move) return { itemId, pipeline: item.pipeline, state, visit, epoch, version };
+  const { id: itemId, owner, state, visit, epoch, version } = item;
+  const kept = { itemId, owner, pipeline: item.pipeline };
+  if (!move) return { ...kept, priority: item.priority, state, visit, epoch, version };
   const moved = await moveLocked(transaction, pipeline, item, move);
-  return { itemId, pipeline: item.pipeline, state: move.to, ...moved };
+  return { ...kept, priority: move.priority ?? item.priority, state: move.to, ...moved };
 }
 
 function refusalOf(cause: unknown, { itemId }: Request): unknown {

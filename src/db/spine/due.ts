@@ -4,6 +4,8 @@ import type pg from 'pg';
 export interface DueItem {
   itemId: string;
   pipeline: string;
+  owner: string;
+  priority: number;
   state: string;
   visit: number;
   epoch: number;
@@ -22,7 +24,7 @@ const MAX_START_SECONDS = 10;
 /** A run that does not wake is waiting for a worker, and every wake is an event in its history. */
 const MAX_WAKE_SECONDS = 60;
 
-const DUE_COLUMNS = `id AS "itemId", pipeline, state, visit, epoch, version, ended_at IS NOT NULL AS ended`;
+const DUE_COLUMNS = `id AS "itemId", pipeline, owner, priority, state, visit, epoch, version, ended_at IS NOT NULL AS ended`;
 
 /** Takes rows of these pipelines whose start is due. An item whose pipeline this version lacks would be taken again and again, in the
  *  place of others. Any number of dispatchers may run, because the same statement pushes `start_after` on. The rows are

@@ -13,6 +13,7 @@ export interface ItemRow {
   epoch: number;
   version: number;
   started: boolean;
+  priority: number;
   rescues: number;
   lastRescueAt: Date | null;
   allowPartial: boolean;
@@ -38,7 +39,7 @@ export function msUntil(time: string): string {
 export const IS_LIVE = `coalesce(ended_at, 'infinity') = 'infinity'`;
 
 const ITEM_COLUMNS = `
-  id, pipeline, owner, state, visit, epoch, version, started, rescues, allow_partial AS "allowPartial",
+  id, pipeline, owner, state, visit, epoch, version, started, priority, rescues, allow_partial AS "allowPartial",
   last_rescue_at AS "lastRescueAt", error_class AS "errorClass", ended_at AS "endedAt", now() AS now,
   CASE WHEN paused_until > now() THEN ${msUntil('paused_until')} END AS "pausedForMs"`;
 

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Pipeline } from '../../core/pipeline.js';
-import { entryStep, type Step } from '../../core/step.js';
-import type { RunInput } from '../../core/run.js';
+import { entryStep, type Step, withPriority } from '../../core/step.js';
+import type { RunStart } from '../../core/run.js';
 import type { Sql, Statement } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
 import { queryPrepared } from '../postgres/client.js';
@@ -21,7 +21,7 @@ export interface NewItem {
 }
 
 export type Created =
-  { created: true; id: string; createdAt: Date; run: RunInput | null } | { created: false; id: string };
+  { created: true; id: string; createdAt: Date; run: RunStart | null } | { created: false; id: string };
 
 /** The API starts the run right after the commit. The dispatcher tries after this long, in case the API has died. */
 const START_GRACE = `interval '1 second'`;
@@ -42,14 +42,15 @@ export async function createItem(sql: Sql, pipeline: Pipeline, item: NewItem): P
 
 async function insertItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<Created | null> {
   const id = uuidv7();
+  const { owner, priority = 0 } = item;
   const step = entryStep(pipeline, pipeline.start, 1);
   const p = new Parameters();
   const columns = [
     id,
     pipeline.name,
-    item.owner,
+    owner,
     pipeline.start,
-    item.priority ?? 0,
+    priority,
     item.dedupeKey ?? null,
     item.dedupeKey !== undefined && pipeline.dedupes === 'all',
     item.allowPartial ?? false,
@@ -71,7 +72,8 @@ async function insertItem(sql: Sql, pipeline: Pipeline, item: NewItem): Promise<
     p.values,
   );
   if (!made) return null;
-  return { created: true, id, ...made, run: step && { pipeline: pipeline.name, itemId: id, epoch: 1, step } };
+  const first = { itemId: id, owner, priority, state: pipeline.start, visit: 1, epoch: 1 };
+  return { created: true, id, ...made, run: step && runStartOf(pipeline, first) };
 }
 
 export async function findDuplicate(
@@ -86,6 +88,22 @@ export async function findDuplicate(
   );
   const [duplicate] = rows;
   return duplicate ? { created: false, id: duplicate.id } : null;
+}
+
+/** The columns of an item that the start of its run is made of. */
+export interface StartableItem {
+  itemId: string;
+  owner: string;
+  priority: number;
+  state: string;
+  visit: number;
+  epoch: number;
+}
+
+export function runStartOf(pipeline: Pipeline, item: StartableItem): RunStart {
+  const { itemId, epoch, owner, priority } = item;
+  const step = withPriority(firstStepOf(pipeline, item), priority);
+  return { pipeline: pipeline.name, itemId, epoch, step, owner, priority };
 }
 
 /** The first step of a run that starts now. The table alone says it for an item's first run. A later run asks its row, because

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { isSuspect } from '../../core/deaths.js';
 import { isAwaits, isDoes, rowOf, stagesIn } from '../../core/machine.js';
 import type { AwaitsRow, Pipeline, StageRow } from '../../core/pipeline.js';
-import { ADMISSION_RETRY_MS, stageStep, type Step, UNITS_PER_WINDOW, unitsStep } from '../../core/step.js';
+import { ADMISSION_RETRY_MS, stageStep, type Step, UNITS_PER_WINDOW, unitsStep, withPriority } from '../../core/step.js';
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
 import { inTransaction } from '../postgres/client.js';
@@ -47,6 +47,10 @@ async function heldStep(transaction: Sql, pipeline: Pipeline, item: ItemRow, ste
 
 /** The step of a locked item. Moves the item on where a stored outcome was not applied yet, or where the last unit has ended. */
 export async function stepOf(transaction: Sql, pipeline: Pipeline, item: ItemRow): Promise<Step> {
+  return withPriority(await findStep(transaction, pipeline, item), item.priority);
+}
+
+async function findStep(transaction: Sql, pipeline: Pipeline, item: ItemRow): Promise<Step> {
   const row = rowOf(pipeline, item.state);
   if (isAwaits(row)) return awaitStep(transaction, pipeline, item, row);
   if (!isDoes(row)) return stepOnEntry(pipeline, item.state, item.visit);

@@ -17,6 +17,8 @@ export interface TemporalOptions {
   namespace?: string;
   /** Instead of TIMER_SHIFT_MS. No setting leads here; tests and benchmarks look at servers whose timers are late. */
   timerShiftMs?: number;
+  /** false: a server without priorities and turns, as one of an earlier version or a cluster may be. */
+  isFair?: boolean;
   log: Log;
   /** Gives up starting when aborted. */
   signal?: AbortSignal;
@@ -67,6 +69,7 @@ function flagsOf({
   uiPort = false,
   namespace = 'default',
   timerShiftMs = TIMER_SHIFT_MS,
+  isFair = true,
 }: TemporalOptions): string[] {
   return [
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
@@ -76,6 +79,8 @@ function flagsOf({
     ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=200'],
     ...['--dynamic-config-value', `history.timerProcessorMaxTimeShift="${timerShiftMs}ms"`],
     ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
+    // It switches on priorities as well. Without it a backlog is worked off first in, first out, whoever owns it.
+    ...['--dynamic-config-value', `matching.enableFairness=${isFair}`],
     // With the default of four, and a few workers, the last items of a batch came a second or two late now and then.
     ...['--dynamic-config-value', 'matching.numTaskqueueReadPartitions=1'],
     ...['--dynamic-config-value', 'matching.numTaskqueueWritePartitions=1'],

@@ -373,7 +373,8 @@ describe('metrics', () => {
     const metrics = createMetrics();
     const engine = createFakeEngine();
     const counted = countStarts(engine, metrics, 'dispatcher');
-    const run = { pipeline: 'canary', itemId: 'x', epoch: 1, step: { do: 'next' } } as const;
+    const first = { pipeline: 'canary', itemId: 'x', epoch: 1, step: { do: 'next' } } as const;
+    const run = { ...first, owner: 'ada', priority: 0 };
     await counted.start(run);
     engine.mood = 'away';
     await expect(counted.start(run)).rejects.toMatchObject({ code: 'engine_unavailable' });

@@ -1,7 +1,7 @@
 -- The commit of a released attempt.
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR SHARE
@@ -17,7 +17,7 @@ ended AS (
       SELECT item_id, $11, visit, stage, unit, attempt, fence, worker, started_at, $12,
         NULL::text,
         NULL::text, NULL::text FROM guard
-    ) SELECT fence FROM guard;
+    ) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'READING'

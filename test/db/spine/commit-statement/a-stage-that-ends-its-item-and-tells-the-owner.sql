@@ -1,7 +1,7 @@
 -- The commit of a stage that ends its item and tells the owner.
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR NO KEY UPDATE
@@ -35,7 +35,7 @@ moved AS (
         concerned.email, $25, $26::jsonb
       FROM moved JOIN concerned_people concerned ON concerned.id = moved.id WHERE concerned.email IS NOT NULL
       ON CONFLICT DO NOTHING
-    ) SELECT fence FROM guard;
+    ) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'READING'

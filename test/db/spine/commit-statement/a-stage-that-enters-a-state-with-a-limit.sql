@@ -3,7 +3,7 @@
 BEGIN;
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR NO KEY UPDATE
@@ -19,7 +19,7 @@ ended AS (
       SELECT item_id, $12, visit, stage, unit, attempt, fence, worker, started_at, $13,
         $14::text,
         NULL::text, NULL::text FROM guard
-    ) SELECT fence FROM guard;
+    ) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'HEATING'
@@ -45,13 +45,13 @@ WITH guard AS (SELECT t.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t
 -- $5 = 1
 
 SELECT
-  id, pipeline, owner, state, visit, epoch, version, started, rescues, allow_partial AS "allowPartial",
+  id, pipeline, owner, state, visit, epoch, version, started, priority, rescues, allow_partial AS "allowPartial",
   last_rescue_at AS "lastRescueAt", error_class AS "errorClass", ended_at AS "endedAt", now() AS now,
   CASE WHEN paused_until > now() THEN CASE WHEN NOT isfinite(paused_until) THEN 31536000000
     ELSE least(31536000000, ceil(extract(epoch FROM paused_until - now()) * 1000)) END::float8 END AS "pausedForMs" FROM items WHERE id = $1 FOR NO KEY UPDATE;
 -- $1 = 'the item'
 
-SELECT status, outcome, note, COALESCE(error_class, 'UNKNOWN') AS "errorClass",
+SELECT status, outcome, note, crashes, COALESCE(error_class, 'UNKNOWN') AS "errorClass",
        COALESCE(error_message, 'no reason recorded') AS "errorMessage"
      FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = '';
 -- $1 = 'the item'

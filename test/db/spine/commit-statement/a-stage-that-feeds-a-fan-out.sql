@@ -1,7 +1,7 @@
 -- The commit of a stage that feeds a fan-out.
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR NO KEY UPDATE
@@ -35,7 +35,7 @@ moved AS (
       SELECT id, $19, owner, version, visit, epoch, $20, $21, $22,
         $23, $24, $25::jsonb
       FROM moved
-    ) SELECT fence FROM guard;
+    ) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'LISTING'

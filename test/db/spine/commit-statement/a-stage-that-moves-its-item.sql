@@ -1,7 +1,7 @@
 -- The commit of a stage that moves its item.
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR NO KEY UPDATE
@@ -29,7 +29,7 @@ moved AS (
       SELECT id, $17, owner, version, visit, epoch, $18, $19, $20,
         $21, $22, $23::jsonb
       FROM moved
-    ) SELECT fence FROM guard;
+    ) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'READING'

@@ -3,7 +3,7 @@
 BEGIN;
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR NO KEY UPDATE
@@ -19,7 +19,7 @@ ended AS (
       SELECT item_id, $12, visit, stage, unit, attempt, fence, worker, started_at, $13,
         $14::text,
         NULL::text, NULL::text FROM guard
-    ) SELECT fence FROM guard;
+    ) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'READING'

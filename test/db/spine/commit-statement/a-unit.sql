@@ -1,7 +1,7 @@
 -- The commit of a unit.
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR SHARE
@@ -19,7 +19,7 @@ ended AS (
         NULL::text, NULL::text FROM guard
     ),
 saved AS (INSERT INTO canary_effects (item_id, visit, stage, unit, attempt)
-           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $15::int FROM guard) SELECT fence FROM guard;
+           SELECT guard.item_id, guard.visit, guard.stage, guard.unit, $15::int FROM guard) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'PROCESSING'

@@ -1,7 +1,7 @@
 -- The commit of an error that is tried again.
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR NO KEY UPDATE
@@ -19,7 +19,7 @@ ended AS (
         $16::text, $17::text FROM guard
     ),
 noted AS (UPDATE items SET error_class = $18, error_message = $19,
-      error_stage = $20, updated_at = now() FROM guard WHERE items.id = guard.item_id) SELECT fence FROM guard;
+      error_stage = $20, updated_at = now() FROM guard WHERE items.id = guard.item_id) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'READING'

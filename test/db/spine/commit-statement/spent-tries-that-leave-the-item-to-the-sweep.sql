@@ -1,7 +1,7 @@
 -- The commit of spent tries that leave the item to the sweep.
 
 WITH item AS (
-      SELECT id FROM items
+      SELECT id, priority FROM items
       WHERE id = $1 AND visit = $2 AND state = $3
         AND epoch = $4 AND coalesce(ended_at, 'infinity') = 'infinity'
       FOR NO KEY UPDATE
@@ -25,7 +25,7 @@ told AS (
       SELECT concat_ws(':', 'run_failed', guard.item_id, $21::int), 'run_failed', $22, guard.item_id,
         $23, $24::jsonb FROM guard
       ON CONFLICT DO NOTHING
-    ) SELECT fence FROM guard;
+    ) SELECT item.priority FROM guard, item;
 -- $1 = 'the item'
 -- $2 = 1
 -- $3 = 'WORKING'
