@@ -29,6 +29,7 @@ export function engineInMemory(stuck: readonly string[], live: readonly string[]
     start: () => unasked('start'),
     wake: () => unasked('wake'),
     end: () => unasked('end'),
+    terminate: () => unasked('terminate'),
     failAttempt: () => unasked('failAttempt'),
     resetSticky: () => unasked('resetSticky'),
     ping: () => Promise.resolve(),

@@ -11,9 +11,9 @@ export interface Edge {
 export type Via = 'outcome' | 'spent' | 'cancel' | 'exhaustion' | 'rescue' | 'reopen' | 'retry' | 'note' | Flagging;
 
 /** Moves that change a flag of a live item and leave its state as it is. */
-type Flagging = 'pause' | 'resume' | 'park' | 'reprioritize';
+type Flagging = 'pause' | 'resume' | 'park' | 'reprioritize' | 'restart';
 
-const FLAGGING: readonly Via[] = ['pause', 'resume', 'park', 'reprioritize'] satisfies Flagging[];
+const FLAGGING: readonly Via[] = ['pause', 'resume', 'park', 'reprioritize', 'restart'] satisfies Flagging[];
 
 export function isDoes(row: StateRow): row is DoesRow {
   return 'does' in row;

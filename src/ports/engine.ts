@@ -26,6 +26,9 @@ export interface Engine {
   wake(run: RunRef): Promise<boolean>;
   /** Asks the run to end; of no effect when it has ended. */
   end(run: RunRef): Promise<void>;
+  /** Ends the run at once, without letting it act. Only for a run that another run has replaced and that has no stage at work: a run
+   *  that waits for a worker would have to wait for one in order to end. */
+  terminate(run: RunRef, why: string): Promise<void>;
   describe(run: RunRef): Promise<RunStatus>;
   /** These runs by workflow id, with one question to the search index. The index is a moment late: a run that was just started may be
    *  missing, and a listed run may have closed since. It does not tell whether a run is wedged. */

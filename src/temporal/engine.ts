@@ -91,7 +91,11 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
     wake: (run) => admitted(() => unlessGone(async () => handleOf(run).signal(WAKE))),
     end: (run) =>
       admitted(async () => {
-        await unlessGone(async () => endUnlessForeign(handleOf(run), own.id()));
+        await unlessGone(async () => unlessForeign(handleOf(run), own.id(), (handle) => handle.cancel()));
+      }),
+    terminate: (run, why) =>
+      admitted(async () => {
+        await unlessGone(async () => unlessForeign(handleOf(run), own.id(), (handle) => handle.terminate(why)));
       }),
     describe: (run) => admitted(() => describeRun(client, handleOf(run), own.id())),
     findRuns: (runs) => admitted(() => findIndexedRuns(client, runs, own)),
@@ -176,9 +180,13 @@ async function startRun(client: Client, asked: RunStart, options: StartOptions):
 }
 
 /** A copied database has items of the same ids. A run of the original must go on. */
-async function endUnlessForeign(handle: WorkflowHandle, own: string | undefined): Promise<void> {
+async function unlessForeign(
+  handle: WorkflowHandle,
+  own: string | undefined,
+  end: (handle: WorkflowHandle) => Promise<unknown>,
+): Promise<void> {
   if (own !== undefined && isForeign((await handle.describe()).memo, own)) return;
-  await handle.cancel();
+  await end(handle);
 }
 
 function summaryOf({ pipeline, itemId, epoch }: RunRef): string {

@@ -6,6 +6,7 @@ export interface FakeEngine extends Engine {
   started: RunStart[];
   woken: RunRef[];
   ended: RunRef[];
+  terminated: RunRef[];
   failed: { token: Uint8Array; why: string }[];
   unstuck: RunRef[];
   /** What it says of every run and every queue. */
@@ -28,6 +29,7 @@ export function createFakeEngine(): FakeEngine {
     started: [],
     woken: [],
     ended: [],
+    terminated: [],
     failed: [],
     unstuck: [],
     status: { is: 'alive', wedgedBy: null },
@@ -50,6 +52,10 @@ export function createFakeEngine(): FakeEngine {
     async end(run) {
       await answer();
       engine.ended.push(run);
+    },
+    async terminate(run) {
+      await answer();
+      engine.terminated.push(run);
     },
     async describe() {
       await answer();

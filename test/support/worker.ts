@@ -65,6 +65,8 @@ export interface Line {
 export interface WorkOptions {
   id?: string;
   graceMs?: number;
+  /** Stages that it runs at once. */
+  slots?: number;
   /** Its way to the database, where a test wants to damage it. */
   pool?: pg.Pool;
   logger?: Logger;
@@ -119,15 +121,19 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
 
   async function insert(script: Script = {}, item: Partial<NewItem> = {}): Promise<RunStart> {
     const given = { owner: 'ada', actor: ADA, trigger: 'submitted', ...item };
-    const created = await inTransaction(stack.limited, (transaction) =>
-      createItem(transaction, current, given),
-    );
+    const created = await inTransaction(stack.limited, (transaction) => createItem(transaction, current, given));
     scripts.set(created.id, script);
     const first = { itemId: created.id, owner: given.owner, priority: given.priority ?? 0, state: current.start };
     return runStartOf(current, { ...first, visit: 1, epoch: 1 });
   }
   async function work(options: WorkOptions = {}): Promise<TestWorker> {
-    const { id = `worker-${randomUUID().slice(0, 8)}`, graceMs = 0, pool = stack.limited, logger = silent } = options;
+    const {
+      id = `worker-${randomUUID().slice(0, 8)}`,
+      graceMs = 0,
+      pool = stack.limited,
+      logger = silent,
+      slots = 100,
+    } = options;
     // Of its own: one connection takes no two workers of one queue.
     const connection = await NativeConnection.connect({ address: stack.temporal.address });
     const attempts = { pool, pipeline: current, stages: stagesOf(current, scripts), logger };
@@ -138,7 +144,7 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
       identity: id,
       workflowBundle: options.codePath === undefined ? await workflowBundle() : { codePath: options.codePath },
       activities: createActivities({ ...attempts, worker: id, isolation: inProcessIsolation(attempts) }),
-      maxActivities: 100,
+      maxActivities: slots,
       shutdownGraceMs: graceMs,
       ...(options.membership && { membership: options.membership }),
     });

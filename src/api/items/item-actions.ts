@@ -6,6 +6,7 @@ import { answerFor, findVisible, pipelineOf, type ReaderDeps } from './item-read
 import { ItemAnswer, ItemParams } from './item-schema.js';
 import { actorOf, assertMayOperate, WRITERS } from '../http/permissions.js';
 import { problems } from '../http/problem.js';
+import { PriorityBody, reprioritize } from './reprioritize.js';
 import { retry } from './retry.js';
 import { spanField } from '../http/span-field.js';
 import { tellEngine } from './tell-engine.js';
@@ -110,6 +111,31 @@ export function addItemActionRoutes(app: App, deps: ReaderDeps): void {
       const asked = { itemId: id, actor: actorOf(caller), reason: request.body.reason };
       const changed = await resumeItem(deps.pool, find, asked);
       await tellEngine(request.log, () => deps.engine.wake(changed));
+      return answerFor(deps, caller, id);
+    },
+  );
+
+  app.post(
+    '/api/v1/items/:id/reprioritize',
+    {
+      config: { access: WRITERS },
+      schema: {
+        tags: TAGS,
+        summary: 'Let an item go sooner or later than others that wait',
+        description:
+          'An item that waits for a worker gets a new run at its new level, which costs it nothing. A stage that runs, or waits for its ' +
+          'retry, keeps its level, and the next stage has the new one. Levels and turns are Temporal’s, and need its setting ' +
+          '`matching.enableFairness`.',
+        params: ItemParams,
+        body: PriorityBody,
+        response,
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { id } = await findVisible(deps, caller, request.params.id);
+      assertMayOperate(caller, 'reprioritize');
+      await reprioritize(deps, request.log, { ...request.body, itemId: id, actor: actorOf(caller) });
       return answerFor(deps, caller, id);
     },
   );

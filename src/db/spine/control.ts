@@ -2,12 +2,14 @@ import type pg from 'pg';
 import { AppError } from '../../core/errors.js';
 import { isEnd, rescuedState, retryStates, rowOf } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
+import { priorityKeyOf } from '../../core/priority.js';
 import { backoffMs, rescuesCounted } from '../../core/rescue-budget.js';
 import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
 import { type Cause, HAS_OPEN_RECEIPT, writeReceipt } from '../recovery/receipts.js';
 import { causeOf } from '../recovery/row-facts.js';
 import { type ItemRow, lockItem } from './item-row.js';
+import { handOver, waitsForWorker } from './restart.js';
 import { type Actor, type Move, moveLocked } from './transition.js';
 
 /** A person's request to an item. Each request is one transaction that looks, decides, stores and answers, whether Temporal is there
@@ -146,18 +148,29 @@ export async function resumeItem(pool: pg.Pool, find: FindPipeline, request: Req
   });
 }
 
-/** Of items that wait, those with a higher priority are started first. */
+/** Gives the item another priority. A task that waits in Temporal's queue keeps the level that it was put there with, so an item that
+ *  waits for a worker gets a new run. Its old run has nothing left to do. In all other cases the next step carries the level. */
 export async function reprioritizeItem(
   pool: pg.Pool,
   find: FindPipeline,
   request: Request & { priority: number },
-): Promise<Changed> {
-  return changeItem(pool, find, request, (pipeline, item) => {
+): Promise<Changed & { restarted: boolean }> {
+  const { priority } = request;
+  let restarts = false;
+  const changed = await changeItem(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'given another priority');
-    const { priority } = request;
+    const isOtherLevel = priorityKeyOf(priority) !== priorityKeyOf(item.priority);
+    restarts = isOtherLevel && (await waitsForWorker(transaction, pipeline, item));
+    if (restarts) await handOver(transaction, item);
     const move = flagMove(item, 'reprioritize', 'reprioritized', request);
-    return { ...move, priority, metadata: { ...move.metadata, priority } };
+    return {
+      ...move,
+      priority,
+      restarts,
+      metadata: { ...move.metadata, priority, ...(restarts && { restarted: true }) },
+    };
   });
+  return { ...changed, restarted: restarts };
 }
 
 /** Decides the move of the locked item. Null: the move is made already, or can't be made yet. */

@@ -38,6 +38,8 @@ export interface Move {
   /** Of a pause: when it ends. */
   pausedUntil?: Date | 'infinity';
   priority?: number;
+  /** Of another priority: a new run takes the place of the run that waits. */
+  restarts?: boolean;
 }
 
 /** The row as the mover saw it. Nothing happens if the row says otherwise by now. */
@@ -112,7 +114,10 @@ function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] 
   if (move.via === 'pause') {
     return [...all, `paused_until = ${p.add(move.pausedUntil)}`, `pause_reason = ${p.add(move.reason)}`, WAKE];
   }
-  if (move.via === 'reprioritize') return [...all, `priority = ${p.add(move.priority)}`];
+  if (move.via === 'reprioritize') {
+    return [...all, `priority = ${p.add(move.priority)}`, ...(move.restarts ? nextRunOf(pipeline, move.to) : [])];
+  }
+  if (move.via === 'restart') return [...all, ...nextRunOf(pipeline, move.to)];
   if (move.via === 'resume') return [...all, ...NOT_PAUSED, WAKE];
   if (move.via === 'park') {
     // Only a person drives a parked item on, so the dispatcher must not start it.
@@ -123,7 +128,7 @@ function assignmentsOf(pipeline: Pipeline, move: Move, p: Parameters): string[] 
   if (move.error !== undefined || !keepsError(move.via)) all.push(...errorOf(move, p));
   const ends = isEnd(rowOf(pipeline, move.to));
   if (ends) all.push(...endAssignmentsOf(move, p));
-  if (beginsRun(move.via, ends)) all.push('epoch = i.epoch + 1', ...newRunOf(pipeline, move.to));
+  if (beginsRun(move.via, ends)) all.push(...nextRunOf(pipeline, move.to));
   else if (!ends && leavesRest(pipeline, move)) all.push(NEXT_UNUSED_EPOCH, ...newRunOf(pipeline, move.to));
   else if (concernsRun(pipeline, move, ends)) all.push(WAKE);
   if (move.via === 'rescue') all.push(...rescueOf(move, p));
@@ -187,6 +192,10 @@ function leavesRest(pipeline: Pipeline, { from, via }: Move): boolean {
 
 /** The epoch stays the same while no run was ever asked for under it. */
 const NEXT_UNUSED_EPOCH = 'epoch = i.epoch + (i.started OR i.start_after IS NOT NULL)::int';
+
+function nextRunOf(pipeline: Pipeline, to: string): string[] {
+  return ['epoch = i.epoch + 1', ...newRunOf(pipeline, to)];
+}
 
 /** `started` is cleared only together with a new epoch, or the dispatcher would start the id of a closed run again. */
 function newRunOf(pipeline: Pipeline, to: string): string[] {

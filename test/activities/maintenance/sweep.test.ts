@@ -115,7 +115,7 @@ describe('a sweep rescues', () => {
     engine.status = { is: 'gone', how: 'never_existed' };
     expect(await sweep({ startedAt: later() })).toMatchObject({ reEnqueued: 0, started: 1 });
     expect(await receiptsOf(spine.pool, id)).toHaveLength(1);
-    expect(engine.started).toEqual([{ pipeline: pipeline.name, itemId: id, epoch: 2, step: { do: 'next' } }]);
+    expect(engine.started).toMatchObject([{ pipeline: pipeline.name, itemId: id, epoch: 2, step: { do: 'next' } }]);
     expect(await itemOf(spine.pool, id)).toMatchObject({ epoch: 2, rescues: 1 });
   });
 

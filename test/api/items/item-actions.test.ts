@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { ItemAnswer } from '../../../src/api/items/item-schema.js';
-import { ADMIN, ALICE, openApi, submit, type TestApi } from '../setup.js';
+import { ADMIN, ALICE, openApi, VIEWER, submit, type TestApi } from '../setup.js';
 import { age, claim, commit, show } from '../walked.js';
 
 let api: TestApi;
@@ -12,6 +12,7 @@ beforeEach(() => {
   api.engine.status = { is: 'alive', wedgedBy: null };
   api.engine.started.length = 0;
   api.engine.ended.length = 0;
+  api.engine.terminated.length = 0;
   api.engine.woken.length = 0;
 });
 afterAll(() => api.close());
@@ -48,7 +49,8 @@ describe('a retry without a state', () => {
         metadata: { reason: 'somebody ended it', stopped: 'workflow_closed' },
       },
     });
-    expect(api.engine.started.at(-1)).toEqual({ pipeline: 'canary', itemId: id, epoch: 2, step: { do: 'next' } });
+    const run = { pipeline: 'canary', itemId: id, epoch: 2, step: { do: 'next' } };
+    expect(api.engine.started.at(-1)).toEqual({ ...run, owner: 'alice', priority: 0 });
     expect(api.engine.ended).toEqual([{ pipeline: 'canary', itemId: id, epoch: 1 }]);
     expect(item.tasks).toContainEqual({ stage: 'first', status: 'done', count: 1 });
     expect(item.receipts).toMatchObject([
@@ -173,6 +175,35 @@ describe('a retry from a state', () => {
     const response = await act(id, 'retry', { from: 'FIRST' });
     expect(response.statusCode).toBe(409);
     expect(response.json()).toMatchObject({ code: 'state_conflict', state: 'DONE' });
+  });
+});
+
+describe('another priority', () => {
+  it('gives an item that waits for a worker a new run at its new level, and ends the old run', async () => {
+    const { id } = await submit(api, ALICE);
+    expect(api.engine.started.at(-1)).toMatchObject({ itemId: id, epoch: 1, owner: 'alice', priority: 0 });
+
+    const response = await act(id, 'reprioritize', { priority: 7, reason: 'urgent' });
+
+    expect(response.json()).toMatchObject({ priority: 7, epoch: 2, rescue: { count: 0 }, receipts: [] });
+    expect(api.engine.started.at(-1)).toMatchObject({ itemId: id, epoch: 2, owner: 'alice', priority: 7 });
+    expect(api.engine.terminated).toMatchObject([{ itemId: id, epoch: 1 }]);
+  });
+
+  it('leaves a stage that runs alone', async () => {
+    const { id } = await submit(api, ALICE);
+    await claim(api, id, 'FIRST', 'first');
+    expect((await act(id, 'reprioritize', { priority: -200 })).json()).toMatchObject({ priority: -200, epoch: 1 });
+    expect(api.engine.terminated).toEqual([]);
+  });
+
+  it('is for admins alone', async () => {
+    const { id } = await submit(api, ALICE);
+    const url = `/api/v1/items/${id}/reprioritize`;
+    for (const as of [ALICE, VIEWER]) {
+      expect((await api.call({ method: 'POST', url, as, payload: { priority: 7 } })).statusCode).toBe(403);
+    }
+    expect((await act(id, 'reprioritize', { priority: 1_001 })).statusCode).toBe(400);
   });
 });
 

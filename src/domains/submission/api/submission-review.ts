@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { AppError, isAppError } from '../../../core/errors.js';
-import { reprioritizeItem } from '../../../db/spine/control.js';
 import type { ItemHead } from '../../../db/reads/item-view.js';
 import { findSubmission } from '../db/submissions.js';
 import { callerOf } from '../../../api/http/access.js';
@@ -8,10 +7,11 @@ import type { App } from '../../../api/parts.js';
 import type { Caller } from '../../../api/http/auth.js';
 import { decide, type DecideDeps } from '../../../api/items/decide.js';
 import { IdempotencyHeaders } from '../../../api/http/idempotency-key.js';
-import { findVisible, pipelineOf, type ReaderDeps } from '../../../api/items/item-reader.js';
+import { findVisible, type ReaderDeps } from '../../../api/items/item-reader.js';
 import { ItemParams } from '../../../api/items/item-schema.js';
 import { actorOf, noSuchItem } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
+import { PriorityBody, reprioritize } from '../../../api/items/reprioritize.js';
 import { retry } from '../../../api/items/retry.js';
 import { answerForSubmission } from './submission-reader.js';
 import { SubmissionAnswer } from './submission-schema.js';
@@ -20,10 +20,6 @@ import { textUpTo } from '../../../api/http/text-up-to.js';
 const Reason = textUpTo(2_000);
 const OptionalReason = z.strictObject({ reason: Reason.optional() });
 const ReasonBody = z.strictObject({ reason: Reason.describe('Told to the owner') });
-const PriorityBody = z.strictObject({
-  priority: z.int().min(-1_000).max(1_000).describe('Items with a higher priority are started first; 0 by default'),
-  reason: Reason.optional(),
-});
 
 const REVIEWERS = ['reviewer', 'admin'] as const;
 const REVIEW_STATES = ['NEEDS_REVIEW', 'TIER3_REVIEW'] as const;
@@ -98,7 +94,7 @@ export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
       config: { access: ['admin'] },
       schema: {
         tags: ['submissions'],
-        summary: 'Let a submission that waits be started sooner or later',
+        summary: 'Let a submission go sooner or later than others that wait',
         params: ItemParams,
         body: PriorityBody,
         response,
@@ -107,8 +103,7 @@ export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
     async (request) => {
       const caller = callerOf(request);
       const { id } = await findSubmissionHead(deps, caller, request.params.id);
-      const asked = { ...request.body, itemId: id, actor: actorOf(caller) };
-      await reprioritizeItem(deps.pool, (name) => pipelineOf(deps, name), asked);
+      await reprioritize(deps, request.log, { ...request.body, itemId: id, actor: actorOf(caller) });
       return answerForSubmission(deps, caller, id);
     },
   );

@@ -46,11 +46,11 @@ const BEGUN_ANEW: readonly State[] = ['RECEIVED', 'TIER1_SCANNING'];
 
 const VIAS = Object.keys({
   ...{ outcome: 0, spent: 0, cancel: 0, exhaustion: 0, rescue: 0, reopen: 0, retry: 0 },
-  ...{ pause: 0, resume: 0, park: 0, reprioritize: 0, note: 0 },
+  ...{ pause: 0, resume: 0, park: 0, reprioritize: 0, restart: 0, note: 0 },
 } satisfies Record<Via, 0>) as Via[];
 
 /** Moves that keep the state: they change a flag, or drive the item on in the same state. */
-const STAYING: readonly Via[] = ['rescue', 'pause', 'resume', 'park', 'reprioritize'];
+const STAYING: readonly Via[] = ['rescue', 'pause', 'resume', 'park', 'reprioritize', 'restart'];
 
 function allowed(from: State, to: State): Via[] {
   const moves: Partial<Record<State, readonly Via[]>> = ALLOWED[from];

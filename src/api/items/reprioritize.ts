@@ -1,0 +1,32 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { z } from 'zod';
+import { reprioritizeItem, type Request } from '../../db/spine/control.js';
+import { runStartOf } from '../../db/spine/items.js';
+import { textUpTo } from '../http/text-up-to.js';
+import { pipelineOf, type ReaderDeps } from './item-reader.js';
+import { startRun, tellEngine } from './tell-engine.js';
+
+export const Priority = z
+  .int()
+  .min(-1_000)
+  .max(1_000)
+  .describe(
+    'Its level: 100 or more, 1 to 99, 0 (the default), -1 to -99, -100 or less. A level waits while a higher one has work; ' +
+      'within a level the owners take turns, whatever the exact number is',
+  );
+
+export const PriorityBody = z.strictObject({ priority: Priority, reason: textUpTo(2_000).optional() });
+
+/** Gives an item another priority. The start and the end are best effort: the dispatcher starts runs that are not started, and a run of
+ *  an earlier epoch ends by itself when it next reads the row. */
+export async function reprioritize(
+  deps: ReaderDeps,
+  log: FastifyBaseLogger,
+  request: Request & { priority: number },
+): Promise<void> {
+  const changed = await reprioritizeItem(deps.pool, (name) => pipelineOf(deps, name), request);
+  if (!changed.restarted) return;
+  const run = runStartOf(pipelineOf(deps, changed.pipeline), changed);
+  await startRun(deps, log, run);
+  await tellEngine(log, () => deps.engine.terminate({ ...run, epoch: run.epoch - 1 }, 'it has another priority'));
+}

@@ -1,0 +1,43 @@
+import { claimedState, isDoes, stateNamesOf, rowOf } from '../../core/machine.js';
+import type { Pipeline } from '../../core/pipeline.js';
+import type { Sql } from '../../ports/sql.js';
+import type { ItemRow } from './item-row.js';
+
+/** The states in which a run has its task wait for a worker, until the task is claimed. */
+export function waitingStates(pipeline: Pipeline): string[] {
+  return stateNamesOf(pipeline).filter((state) => {
+    const row = rowOf(pipeline, state);
+    return isDoes(row) || claimedState(row) !== undefined;
+  });
+}
+
+/** Whether a run was asked for an item named `i`, and nothing but a worker is missing. A task that waits for its retry comes by itself,
+ *  and a run that has ended is left to the sweep, which counts rescues. `isBusy`: of a running task named `t`, whether its worker
+ *  is to finish it. */
+export function waitsCondition(isBusy: string): string {
+  return `(i.started OR i.accepted_at IS NOT NULL) AND i.run_ended_at IS NULL AND i.parked_at IS NULL AND NOT EXISTS (
+      SELECT 1 FROM tasks t WHERE t.item_id = i.id AND t.visit = i.visit
+        AND ((t.status = 'running' AND ${isBusy}) OR (t.status = 'waiting' AND t.retry_at > now())))`;
+}
+
+/** Whether the locked item waits for a worker. */
+export async function waitsForWorker(transaction: Sql, pipeline: Pipeline, item: ItemRow): Promise<boolean> {
+  if (!waitingStates(pipeline).includes(item.state)) return false;
+  const { rows } = await transaction.query(`SELECT 1 FROM items i WHERE i.id = $1 AND ${waitsCondition('true')}`, [
+    item.id,
+  ]);
+  return rows.length > 0;
+}
+
+/** Hands what belongs to the waiting run to the run that takes its place: the receipts of a recovery that has not moved yet. Tasks keep
+ *  their error tries. Call it before the move that raises the epoch. */
+export async function handOver(transaction: Sql, { id, epoch }: Pick<ItemRow, 'id' | 'epoch'>): Promise<void> {
+  await transaction.query(
+    `WITH carried AS (
+       UPDATE receipts SET epoch = epoch + 1
+       WHERE item_id = $1 AND epoch = $2 AND moving_at IS NULL AND result = 'waiting'
+     )
+     UPDATE tasks SET scheduled_at = NULL WHERE item_id = $1 AND status = 'waiting' AND scheduled_at IS NOT NULL`,
+    [id, epoch],
+  );
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { type RunStart, workflowIdOf } from '../../src/core/run.js';
+import { reprioritizeItem } from '../../src/db/spine/control.js';
+import { noteAccepted } from '../../src/db/spine/due.js';
+import { ROOT } from '../support/spine.js';
+import { straight } from '../support/tables.js';
+import { until } from '../support/until.js';
+import { leave, type Line, type Script, useStack } from '../support/worker.js';
+
+/** Covers src/temporal/run-priority.ts, src/db/spine/restart.ts and the order in which Temporal hands out what waits. */
+const stack = useStack();
+
+/** A line whose worker runs one stage at a time. Until `open` is called, its worker is held by an item of nobody's. */
+async function queueUp() {
+  const line = stack.line(straight);
+  const order: string[] = [];
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  await line.work({ slots: 1 });
+  let isHeld = false;
+  await line.start(
+    {
+      read: async (context) => {
+        isHeld = true;
+        await opened;
+        return leave(context, 'empty');
+      },
+    },
+    { owner: 'nobody' },
+  );
+  await until('the worker is held', () => isHeld);
+
+  const add = async (owner: string, priority = 0): Promise<RunStart> => {
+    const run = await line.start(noting(order), { owner, priority });
+    await noteAccepted(stack.limited, run);
+    await waits(line, run);
+    return run;
+  };
+  const addMany = async (count: number, owner: string): Promise<RunStart[]> => {
+    const runs: RunStart[] = [];
+    for (let n = 0; n < count; n += 1) runs.push(await add(owner));
+    return runs;
+  };
+  return { line, order, add, addMany, open };
+}
+
+/** The item ends after its first stage, so that every entry is an item. */
+function noting(order: string[]): Script {
+  return {
+    read: (context) => {
+      order.push(context.item.id);
+      return leave(context, 'empty');
+    },
+  };
+}
+
+async function waits(line: Line, run: RunStart): Promise<void> {
+  await until('its task waits', async () => {
+    if ((await line.status(run)) !== 'RUNNING') return false;
+    const { raw } = await stack.temporal.client.workflow.getHandle(workflowIdOf(run)).describe();
+    return (raw.pendingActivities ?? []).length > 0;
+  });
+}
+
+/** A task may be on its way from the run to the queue when the worker asks, and one more while it does. */
+const A_FEW = 3;
+
+describe('of the items that wait for a worker', () => {
+  it('one owner’s single item runs after a few of another owner’s many, however long the owner’s name', async () => {
+    const { order, add, addMany, open } = await queueUp();
+    await addMany(15, 'ada');
+    const { itemId } = await add('ö'.repeat(50));
+    open();
+    await until('all have run', () => order.length === 16);
+    expect(order.indexOf(itemId)).toBeLessThan(A_FEW);
+  });
+
+  it('one of a higher priority overtakes all others', async () => {
+    const { order, add, addMany, open } = await queueUp();
+    const low = await add('eve', -1);
+    await addMany(8, 'ada');
+    const { itemId } = await add('ada', 1);
+    open();
+    await until('all have run', () => order.length === 10);
+    expect(order.indexOf(itemId)).toBeLessThan(A_FEW);
+    expect(order.at(-1)).toBe(low.itemId);
+  });
+
+  it('one that is given another priority runs at its new place, and its former run is gone', async () => {
+    const { line, order, addMany, open } = await queueUp();
+    const [first, ...others] = await addMany(10, 'ada');
+    const last = others.at(-1);
+    if (!first || !last) throw new Error('ten were added');
+    for (const [run, priority] of [
+      [last, 5],
+      [first, -200],
+    ] as const) {
+      const changed = await reprioritizeItem(stack.limited, line.find, { itemId: run.itemId, actor: ROOT, priority });
+      expect(changed).toMatchObject({ restarted: true, epoch: 2 });
+      await stack.engine.terminate(run, 'it has another priority');
+      await waits(line, await line.restart(run.itemId));
+    }
+    open();
+    await until('all have run', () => order.length === 10);
+    expect(order.indexOf(last.itemId)).toBeLessThan(A_FEW);
+    expect(order.at(-1)).toBe(first.itemId);
+    expect(await line.status(last)).toBe('TERMINATED');
+    expect(await line.closed({ ...last, epoch: 2 })).toBe('final');
+  });
+});
