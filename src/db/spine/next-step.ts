@@ -2,7 +2,14 @@ import type pg from 'pg';
 import { isSuspect } from '../../core/deaths.js';
 import { isAwaits, isDoes, rowOf, stagesIn } from '../../core/machine.js';
 import type { AwaitsRow, Pipeline, StageRow } from '../../core/pipeline.js';
-import { ADMISSION_RETRY_MS, stageStep, type Step, UNITS_PER_WINDOW, unitsStep, withPriority } from '../../core/step.js';
+import {
+  ADMISSION_RETRY_MS,
+  stageStep,
+  type Step,
+  UNITS_PER_WINDOW,
+  unitsStep,
+  withPriority,
+} from '../../core/step.js';
 import type { Sql } from '../../ports/sql.js';
 import type { JsonObject } from '../../ports/stage.js';
 import { inTransaction } from '../postgres/client.js';
