@@ -25,6 +25,15 @@ export function errorEnding(pipeline: Pipeline, claimed: Claimed, cause: Error):
   return { is: 'error', error, retryInMs: Math.max(retryDelayMs(row, claimed.errors), heededWaitMs(cause)) };
 }
 
+/** A process that did not start says nothing about the stage: its worker may be stopping, or the machine short of memory. */
+const UNBEGUN_RETRY_MS = 5_000;
+
+/** The ending of an attempt whose stage never began. The next try comes after a wait, and no try is spent. */
+export function unbegunEnding({ stage }: Claimed, message: string): Ending {
+  const error = { class: 'UNKNOWN', message: storableText(message.slice(0, MAX_MESSAGE)), stage } as const;
+  return { is: 'error', error, retryInMs: UNBEGUN_RETRY_MS, isFree: true };
+}
+
 /** A try before the service is back would fail and cost one of the few tries. */
 function heededWaitMs(cause: Error): number {
   return Math.min(askedWaitMs(cause), MAX_ASKED_WAIT_MS);

@@ -33,6 +33,11 @@ interface WatchDeps {
 /** The row is beaten less often than Temporal, because it only has to stay younger than the owner's stale threshold. */
 const ROW_BEATS_PER_TIMEOUT = 2;
 
+/** How often an attempt beats its row whose heartbeat timeout is this long. */
+export function rowBeatEveryMs(beatsMs: number): number {
+  return Math.max(BEAT_MS, beatsMs / ROW_BEATS_PER_TIMEOUT);
+}
+
 export interface Watch {
   /** Superseded: another attempt holds the task now, or the item has moved on, so that nothing may be written. */
   run(stage: AnyStage): Promise<Ending | 'superseded'>;
@@ -104,7 +109,7 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     }, input.withinMs),
   );
   if (!deps.host.isLocal) {
-    timers.push(setInterval(() => void beatRow(), Math.max(BEAT_MS, input.beatsMs / ROW_BEATS_PER_TIMEOUT)));
+    timers.push(setInterval(() => void beatRow(), rowBeatEveryMs(input.beatsMs)));
   }
   armSilence();
   deps.host.onStop((why) => {

@@ -104,7 +104,7 @@ function isPem(path: string, label: string): boolean {
 
 export const spanText = text('a span of time such as 15s or 3m', isSpan).transform((value) => value as Span);
 
-/** A process that has loaded its code takes half of the least amount, so its stage has at least the other half. */
+/** A process that has loaded its code takes some 150 MB, so its stage has at least 100 MB. */
 const LEAST_MEMORY_BYTES = 256 * 1_024 ** 2;
 
 /** An amount of memory, in bytes. */

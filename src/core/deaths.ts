@@ -15,6 +15,7 @@ export function deathsOf({ deaths }: Pipeline): DeathSettings {
   return deaths ?? DEFAULT_DEATHS;
 }
 
-export function isSuspect(pipeline: Pipeline, { crashes }: { crashes: number }): boolean {
-  return crashes >= deathsOf(pipeline).suspect;
+/** A task whose own process has died stays a suspect, also when the worker deaths that it shared with a poisoned task are forgiven. */
+export function isSuspect(pipeline: Pipeline, { crashes, ownDeaths }: { crashes: number; ownDeaths: number }): boolean {
+  return ownDeaths > 0 || crashes >= deathsOf(pipeline).suspect;
 }

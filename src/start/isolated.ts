@@ -34,7 +34,11 @@ function listenToWorker(): WorkerLink & { work: Promise<Work> } {
   });
   return {
     work,
-    report: (report) => void process.send?.(report),
+    report(report) {
+      // The worker waits for the end of this process. Queries that an aborted stage has left must not hold it up.
+      const onSent = () => (report.said === 'settled' ? process.exit(0) : undefined);
+      process.send?.(report, undefined, undefined, onSent);
+    },
     onStop(listener) {
       stop = listener;
       if (stopped !== undefined) listener(stopped);
@@ -54,5 +58,3 @@ if (!pipeline) throw new RangeError(`this version has no pipeline ${work.pipelin
 const stages = await createStages(config, { reads: createPatientReads(pool) }, [work.pipeline]);
 endIfTooLarge(maxBytes);
 await serveIsolated({ pool, pipeline, logger, stages: stages[work.pipeline] ?? {} }, work, link);
-await pool.end();
-process.exit(0);

@@ -139,7 +139,7 @@ describe('the worker of an isolated stage', () => {
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'done', ownDeaths: 0 });
   });
 
-  it('counts a process that never began as an error and not as a death', async () => {
+  it('has a process that never began tried again later, and spends neither a try nor a death', async () => {
     const { id, child, run } = await isolate();
     const running = run();
     child.end('could not be started (spawn EAGAIN)');
@@ -148,8 +148,40 @@ describe('the worker of an isolated stage', () => {
       is: 'retry',
       message: 'the process for read did not start: it could not be started (spawn EAGAIN)',
     });
-    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ ownDeaths: 0, crashes: 2, errors: 1 });
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ ownDeaths: 0, crashes: 2, errors: 0 });
   });
+
+  it('beats the row until the process does it', async () => {
+    const { id, claimed, child, run } = await isolate();
+    const stale = `UPDATE tasks SET beat_at = started_at - interval '1 minute' WHERE item_id = $1`;
+    const isBeaten = 'SELECT 1 FROM tasks WHERE item_id = $1 AND beat_at > started_at';
+    await spine.pool.query(stale, [id]);
+    const running = run();
+    await until('its row is beaten', async () => (await spine.pool.query(isBeaten, [id])).rowCount === 1);
+    child.say({ said: 'begun' });
+    child.say({ said: 'settled', settled: { is: 'step', step: { do: 'next' } } });
+    child.end('ended with code 0');
+    await running;
+    expect(claimed.isolated).toBe(true);
+  });
+
+  it.each(['shutdown', 'cancelled', 'superseded'] as const)(
+    'kills a process that does not obey when it is asked to stop: %s',
+    async (why) => {
+      const { child, run, stop } = await isolate();
+      const running = run();
+      child.say({ said: 'begun' });
+      stop(why);
+      await until('it is killed', () => {
+        child.say({ said: 'beat', progress: undefined });
+        return child.asked.includes('kill');
+      });
+      expect(await running).toEqual(
+        why === 'superseded' ? { is: 'step', step: { do: 'next' } } : { is: 'released', why },
+      );
+      expect(child.asked).toEqual([why, 'kill']);
+    },
+  );
 
   it.each(['shutdown', 'cancelled', 'lost_sight'] as const)(
     'gives the task back, and blames nobody, if it is asked to stop (%s) and the process dies',

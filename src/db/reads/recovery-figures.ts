@@ -102,7 +102,8 @@ const ISOLATED = `
     (SELECT count(*)::int FROM tasks t JOIN items i ON i.id = t.item_id
       WHERE i.pipeline = known.name AND t.status = 'running' AND t.isolated) AS running,
     (SELECT count(*)::int FROM tasks t JOIN items i ON i.id = t.item_id AND i.visit = t.visit
-      WHERE i.pipeline = known.name AND i.ended_at IS NULL AND t.status = 'waiting' AND t.place_asked_at IS NOT NULL) AS waiting,
+      WHERE i.pipeline = known.name AND i.ended_at IS NULL AND i.parked_at IS NULL AND t.status = 'waiting'
+        AND t.place_asked_at IS NOT NULL) AS waiting,
     (SELECT count(*)::int FROM attempts a
       WHERE a.pipeline = known.name AND a.own_death AND a.ended_at > now() - interval '1 hour') AS deaths
   FROM unnest($1::text[]) AS known (name)`;

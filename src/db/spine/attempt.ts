@@ -43,7 +43,8 @@ export interface Pass {
 /** How an attempt ended. */
 export type Ending =
   | ({ is: 'done' } & StageResult)
-  | { is: 'error'; error: ItemError; retryInMs: number }
+  /** `isFree`: the stage never began, so no try is spent. */
+  | { is: 'error'; error: ItemError; retryInMs: number; isFree?: true }
   /** The last try failed. The stage's row says whether the item moves, skips the stage or is left to the sweep. */
   | { is: 'spent'; error: ItemError }
   /** The attempt gave its task back, which costs the task nothing. */

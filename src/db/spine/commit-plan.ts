@@ -17,6 +17,8 @@ export interface Plan {
   /** A column of the attempt's record. */
   result: 'done' | 'error' | 'shutdown' | 'superseded';
   error: ItemError | null;
+  /** Whether the error counts against the task. */
+  spendsTry: boolean;
   save: Save | undefined;
   feeds: { stage: string; units: readonly string[] } | null;
   move: Move | null;
@@ -37,6 +39,7 @@ export function planOf(pipeline: Pipeline, claimed: Claimed, ending: Ending): Pl
     retryInMs: null,
     result: 'error',
     error: null,
+    spendsTry: true,
     save: undefined,
     feeds: null,
     move: null,
@@ -49,7 +52,12 @@ export function planOf(pipeline: Pipeline, claimed: Claimed, ending: Ending): Pl
     case 'released':
       return { ...base, result: ending.why === 'lost_sight' ? 'superseded' : 'shutdown' };
     case 'error':
-      return { ...base, error: storableError(ending.error), retryInMs: ending.retryInMs };
+      return {
+        ...base,
+        error: storableError(ending.error),
+        retryInMs: ending.retryInMs,
+        spendsTry: ending.isFree !== true,
+      };
     case 'spent':
       return spentPlan(pipeline, claimed, storableError(ending.error), base);
     case 'done':

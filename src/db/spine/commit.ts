@@ -156,8 +156,8 @@ function taskAssignments(plan: Plan, p: Parameters): string {
   // The next claim finds out why the task was given back: see recordGivenBack.
   if (plan.result === 'superseded') all.push('recovering = true');
   if (plan.error) {
+    if (plan.spendsTry) all.push('errors = t.errors + 1');
     all.push(
-      'errors = t.errors + 1',
       `error_class = ${p.add(plan.error.class)}`,
       `error_message = ${p.add(plan.error.message)}`,
       `retry_at = now() + ${p.add(plan.retryInMs)} * interval '1 millisecond'`,

@@ -109,8 +109,8 @@ async function progressOf(transaction: Sql, pipeline: Pipeline, item: ItemRow, s
 }
 
 async function stageProgress(transaction: Sql, pipeline: Pipeline, item: ItemRow, stage: StageRow): Promise<Progress> {
-  const { rows } = await transaction.query<EndedTask & { crashes: number }>(
-    `SELECT status, outcome, note, crashes, COALESCE(error_class, 'UNKNOWN') AS "errorClass",
+  const { rows } = await transaction.query<EndedTask & { crashes: number; ownDeaths: number }>(
+    `SELECT status, outcome, note, crashes, own_deaths AS "ownDeaths", COALESCE(error_class, 'UNKNOWN') AS "errorClass",
        COALESCE(error_message, 'no reason recorded') AS "errorMessage"
      FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = ''`,
     [item.id, item.visit, stage.stage],

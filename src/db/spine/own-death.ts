@@ -6,7 +6,7 @@ import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
 import { storableText } from '../postgres/parameters.js';
 import { raiseExhausted } from '../recovery/outbox.js';
-import { type Claimed, taskKey } from './attempt.js';
+import type { Claimed } from './attempt.js';
 import { clearNeighbours } from './claim/clear-neighbours.js';
 import { countCrash } from './claim/crash.js';
 import { lockItem } from './item-row.js';
@@ -44,20 +44,10 @@ export async function blameTask(
       reason: death.isSilent ? `'silent_worker'` : `'worker_died'`,
       result: isPoison ? 'poison' : 'waiting',
     });
-    await noteDeath(transaction, claimed, message);
     if (!isPoison) return 'blamed';
     await endPoisoned(transaction, pipeline, found);
     return 'poison';
   });
-}
-
-/** Until its next claim the task shows this death as its error. No try is spent. */
-async function noteDeath(transaction: Sql, claimed: Claimed, message: string): Promise<void> {
-  await transaction.query(
-    `UPDATE tasks SET own_deaths = own_deaths + 1, error_class = 'WORKER_CRASH', error_message = $5, retry_at = now()
-     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4`,
-    [...taskKey(claimed), message],
-  );
 }
 
 async function endPoisoned(transaction: Sql, pipeline: Pipeline, { item, attempt, before }: Found): Promise<void> {

@@ -11,6 +11,7 @@ export interface TaskRow {
   crashes: number;
   isolated: boolean;
   ownDeaths: number;
+  asksForPlace: boolean;
   /** A receipt of the task is open, or may have to be written. The next claim sees to both. */
   recovering: boolean;
   checkpoint: unknown;
@@ -39,7 +40,7 @@ export async function lockTask(transaction: Sql, attempt: Attempt): Promise<Task
     taskKey(attempt),
   );
   const { rows } = await transaction.query<TaskRow>(
-    `SELECT status, fence, attempt, errors, crashes, isolated, own_deaths AS "ownDeaths", recovering, checkpoint, worker,
+    `SELECT status, fence, attempt, errors, crashes, isolated, own_deaths AS "ownDeaths", place_asked_at IS NOT NULL AS "asksForPlace", recovering, checkpoint, worker,
        claim_id AS "claimId", token IS NULL AS "isLocal", scheduled_at AS "scheduledAt", started_at AS "startedAt"
      FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 FOR UPDATE`,
     taskKey(attempt),

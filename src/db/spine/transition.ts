@@ -160,7 +160,7 @@ function takesTasks(via: Via): boolean {
  *  statement sees every claim there was. */
 function takeTasks(pipeline: Pipeline, p: Parameters): string {
   return `taken AS (
-      UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, isolated = false, place_asked_at = NULL, token = NULL
+      UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, isolated = false, token = NULL
       FROM guard WHERE t.item_id = guard.item_id AND t.status = 'running' RETURNING t.*
     ), superseded AS (
       INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)

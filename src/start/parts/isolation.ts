@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { IsolatedProcess, IsolatedWork, Isolation, Report, StopWhy } from '../../activities/isolation.js';
 import { TOO_LARGE } from '../../adapters/watch-process.js';
 import { childEnvironment, type Config } from '../../config.js';
+import { listVariableNames } from './from-domains.js';
 
 /** The messages to the process of an isolated stage. */
 export type Order = { work: IsolatedWork; databaseUrl: string } | { stop: StopWhy };
@@ -21,17 +22,24 @@ const LAST_WORDS_MS = 200;
 
 /** Starts a process for each stage that must run alone: a child of this worker with the worker's own settings. */
 export function createIsolation({ worker }: Pick<Config, 'worker'>, databaseUrl: string): Isolation {
+  const environment = ownEnvironment();
   return {
     places: worker.isolatedStages,
-    start: (work) => startProcess({ work, databaseUrl }, worker.isolatedBytes),
+    start: (work) => startProcess({ work, databaseUrl }, worker.isolatedBytes, environment),
   };
 }
 
-function startProcess(order: Order, maxBytes: number): IsolatedProcess {
+/** The settings as this worker read them at its start. An empty value counts as not set, so that an .env which has changed since then
+ *  adds nothing. */
+function ownEnvironment(): Record<string, string> {
+  return { ...Object.fromEntries(listVariableNames().map((name) => [name, ''])), ...childEnvironment({}) };
+}
+
+function startProcess(order: Order, maxBytes: number, env: Record<string, string>): IsolatedProcess {
   const extension = extname(import.meta.filename);
   const script = fileURLToPath(new URL(`../isolated${extension}`, import.meta.url));
   const child = fork(script, [String(maxBytes)], {
-    env: childEnvironment({}),
+    env,
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : ['--enable-source-maps'],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],

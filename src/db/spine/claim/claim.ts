@@ -17,7 +17,7 @@ import { moveLocked, WORKER } from '../transition.js';
 import { passBreakers } from './breaker-pass.js';
 import { claimAtOnce, type TakenTask } from './claim-at-once.js';
 import { endUnended } from './crash.js';
-import { askForPlace } from './isolated-places.js';
+import { askForPlace, stopAsking } from './isolated-places.js';
 import { recordGivenBack } from './take-over.js';
 import { type Earlier, isItsTurn, stagesBefore } from './turn.js';
 
@@ -57,6 +57,17 @@ async function claimCarefully(
   const found = await lockTask(transaction, attempt);
   // The attempt asks again because the answer was lost. It holds the task already, whatever has happened since.
   if (isHeldBy(attempt, found) && isSameTry(attempt, found)) return grantClaim(attempt, item.owner, found);
+  const claim = await claimFound(transaction, pipeline, { item, attempt, before: found });
+  if (found.asksForPlace && claim.is === 'hold' && claim.reason !== 'suspect_wait')
+    await stopAsking(transaction, attempt);
+  return claim;
+}
+
+async function claimFound(
+  transaction: Sql,
+  pipeline: Pipeline,
+  { item, attempt, before: found }: Found,
+): Promise<Claim> {
   const before = isHeldBy(attempt, found) ? await freeUnbegun(transaction, attempt, found) : found;
   if (isOutdated(attempt, before)) return { is: 'hold', forMs: OUTDATED_RETRY_MS, reason: 'outdated' };
   const pause = await findPause(transaction, item);
@@ -96,9 +107,13 @@ function isOutdated(attempt: Attempt, before: TaskRow): boolean {
   return attempt.scheduledAt !== null && before.scheduledAt !== null && attempt.scheduledAt < before.scheduledAt;
 }
 
-function grantClaim(attempt: Attempt, owner: string, task: Omit<TakenTask, 'owner'>): Claim {
-  return { is: 'run', claimed: claimedOf(attempt, owner, task) };
+function grantClaim(attempt: Attempt, owner: string, task: Granted): Claim {
+  const claimed = claimedOf(attempt, owner, task);
+  if (task.isolated) claimed.isolated = true;
+  return { is: 'run', claimed };
 }
+
+type Granted = Omit<TakenTask, 'owner'> & { isolated?: boolean };
 
 /** Names each field, because adding fields to a spread object makes it slow, and the whole attempt reads from this object. */
 function claimedOf(before: Attempt, owner: string, task: Omit<TakenTask, 'owner'>): Claimed {
@@ -164,9 +179,10 @@ async function claimLocked(transaction: Sql, pipeline: Pipeline, found: Found): 
   // Breakers come last, so that only an attempt that runs takes a place.
   const passage = await passBreakers(transaction, pipeline, attempt);
   if (passage.is === 'hold') return holdClaim(transaction, item, passage.held);
+  // "suspect" is for workers of the version before, which would count the next crash as that of a sole suspect.
   const { rows } = await transaction.query<Omit<TakenTask, 'owner'>>(
     `UPDATE tasks SET status = 'running', fence = fence + 1, attempt = attempt + 1, claim_id = $5, token = $6, worker = $7,
-       isolated = $8, place_asked_at = NULL, recovering = false, scheduled_at = $9, started_at = now(), beat_at = now(), progress = NULL,
+       isolated = $8, suspect = false, place_asked_at = NULL, recovering = false, scheduled_at = $9, started_at = now(), beat_at = now(), progress = NULL,
        progress_at = NULL, retry_at = NULL
      WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4
      RETURNING fence, attempt, errors, checkpoint`,

@@ -36,7 +36,8 @@ export interface Crash {
   result: 'waiting' | 'poison';
 }
 
-/** Frees the task of a crashed attempt, which has one crash more. The fence goes up here already: if the task has to wait now, the
+/** Frees the task of a crashed attempt, which has one crash more. A death of the task's own process is shown as its last error, and
+ *  spends no try. The fence goes up here already: if the task has to wait now, the
  *  attempt before must not find its own fence on a task that no longer runs. */
 export async function countCrash(
   transaction: Sql,
@@ -47,7 +48,9 @@ export async function countCrash(
   await transaction.query(
     `WITH task AS (
        UPDATE tasks SET status = 'waiting', fence = fence + 1, crashes = crashes + 1, isolated = false, token = NULL,
-         recovering = true
+         recovering = true, own_deaths = own_deaths + $12::boolean::int, retry_at = CASE WHEN $12 THEN now() ELSE retry_at END,
+         error_class = CASE WHEN $12 THEN 'WORKER_CRASH' ELSE error_class END,
+         error_message = CASE WHEN $12 THEN $5 ELSE error_message END
        WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
      ), receipt AS (${receiptOf(reason)})
      INSERT INTO attempts

@@ -33,6 +33,8 @@ async function lastSignOf(transaction: Sql, attempt: Attempt): Promise<LastSign 
   return rows[0];
 }
 
+const TAKEN = { pipeline: '$5', state: '$7', epoch: '$8' };
+
 /** Takes the task from a worker that lives. The fence goes up, and the worker finds out at its next beat. */
 export async function takeOver(
   transaction: Sql,
@@ -43,7 +45,7 @@ export async function takeOver(
     `WITH task AS (
        UPDATE tasks SET status = 'waiting', fence = fence + 1, isolated = false, token = NULL, recovering = true
        WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 RETURNING *
-     ), receipt AS (${givenBackReceipt('now()', { pipeline: '$5', state: '$7', epoch: '$8' })})
+     ), receipt AS (${before.isolated ? silentParentReceipt(TAKEN) : givenBackReceipt('now()', TAKEN)})
      INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result, isolated)
      SELECT item_id, $5, visit, stage, unit, attempt, $6::int, worker, started_at, 'given_back', $9 FROM task`,
     [...taskKey(attempt), pipeline.name, before.fence, item.state, item.epoch, before.isolated],
@@ -71,6 +73,17 @@ export async function recordGivenBack(
      ${givenBackReceipt('t.given_back_at', { pipeline: '$5', state: '$6', epoch: '$7' })}`,
     [...taskKey(attempt), pipeline.name, item.state, item.epoch, before.fence],
   );
+}
+
+/** The receipt of a `task` whose own process beat its row while its worker said nothing to Temporal. */
+function silentParentReceipt(of: { pipeline: string; state: string; epoch: string }): string {
+  return taskReceipt('task t', {
+    ...of,
+    reason: `'silent_worker'`,
+    sentence: `format('Worker %s fell silent while a process of its own ran %s; another worker has the stage now, at no cost: no error, no crash and no rescue is counted.', COALESCE(t.worker, 'unknown'), t.stage)`,
+    seenAt: 'now()',
+    result: `'waiting'`,
+  });
 }
 
 /** The receipt of a `task` that went from one living worker to another. The granted claim completes the receipt. */

@@ -85,6 +85,7 @@ describe('when an item is found to be poison', () => {
     await condemnTwiceMore(poison);
 
     expect(await taskOf(spine.pool, neighbour, 'read')).toMatchObject({ crashes: 1, ownDeaths: 1 });
+    expect(await hand.claimed(neighbour, { worker: 'shared-again' })).toMatchObject({ isolated: true });
   });
 
   it('another poison item beside it is found all the same', async () => {

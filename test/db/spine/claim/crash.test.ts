@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Pipeline } from '../../../../src/core/pipeline.js';
 import { claimTask } from '../../../../src/db/spine/claim/claim.js';
-import { cancelItem, rescueItem } from '../../../../src/db/spine/control.js';
+import { cancelItem, pauseItem, rescueItem } from '../../../../src/db/spine/control.js';
 import { rereadAttempt } from '../../../../src/db/spine/reread.js';
 import { holdLock } from '../../../support/barrier.js';
-import { attemptsOf, itemOf, taskOf } from '../../../support/facts.js';
+import { attemptsOf, itemOf, taskOf, tasksOf } from '../../../support/facts.js';
 import { byHand, FAILURE, findIn, ROOT, useSpine } from '../../../support/spine.js';
 import { straight } from '../../../support/tables.js';
 
@@ -31,6 +32,29 @@ describe('a task that was running at a worker death', () => {
     const id = await crashed(1, 'twice');
     expect(await byHand(spine.pool, straight).claimed(id)).toMatchObject({ isolated: true });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ crashes: 2, isolated: true, ownDeaths: 0 });
+  });
+
+  it('is told so again when the answer to its claim was lost', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await crashed(1, 'asks-again');
+    const claimId = randomUUID();
+    const first = await hand.claimed(id, { claimId });
+    expect(await hand.claimed(id, { claimId })).toMatchObject({ fence: first.fence, isolated: true });
+  });
+
+  it('does not wait for a place while it is paused', async () => {
+    const hand = byHand(spine.pool, straight);
+    await crashed(2, 'full');
+    const id = await crashed(1, 'asks');
+    const asks = async () =>
+      (await spine.pool.query('SELECT place_asked_at FROM tasks WHERE item_id = $1', [id])).rows[0] as object;
+    expect(await hand.claim(id, { worker: 'full', places: 1 })).toMatchObject({ reason: 'suspect_wait' });
+    expect(await asks()).toEqual({ place_asked_at: expect.any(Date) as Date });
+
+    await pauseItem(spine.pool, find, { itemId: id, actor: ROOT, until: { forMs: 60_000 }, reason: 'not now' });
+    expect(await hand.claim(id, { worker: 'full', places: 1 })).toMatchObject({ reason: 'paused' });
+
+    expect(await asks()).toEqual({ place_asked_at: null });
   });
 
   it('spends no error tries by that', async () => {
@@ -103,9 +127,10 @@ describe('a suspect of a short stage', () => {
   it('is a local activity still after one crash', async () => {
     const hand = byHand(spine.pool, hurried);
     const id = await hand.make();
-    await hand.claimed(id, { isLocal: true });
+    await hand.claimed(id, { isLocal: true, worker: 'died-once' });
+    expect(await hand.claimed(id, { isLocal: true, worker: 'next' })).not.toHaveProperty('isolated');
+    expect((await tasksOf(spine.pool, id))[0]).toMatchObject({ crashes: 1 });
     expect(await hand.next(id)).toMatchObject({ do: 'stage', short: true });
-    expect(await hand.claimed(id, { isLocal: true })).not.toHaveProperty('isolated');
   });
 });
 

@@ -52,10 +52,13 @@ describe('a task that is claimed while the attempt before lives', () => {
   }
 
   /** Claimed as long ago as it takes Temporal to miss a heartbeat. */
-  async function held(worker: string, pipeline: Pipeline = straight) {
+  async function held(
+    worker: string,
+    { pipeline = straight, isLocal = false }: { pipeline?: Pipeline; isLocal?: boolean } = {},
+  ) {
     const hand = byHand(spine.pool, pipeline);
     const id = await hand.make();
-    const before = await hand.claimed(id, { worker });
+    const before = await hand.claimed(id, { worker, isLocal });
     await spine.pool.query(`UPDATE tasks SET started_at = now() - interval '5 seconds' WHERE item_id = $1`, [id]);
     return { hand, id, before };
   }
@@ -78,7 +81,7 @@ describe('a task that is claimed while the attempt before lives', () => {
 
   it('has a receipt that waits with it for a breaker, and is completed by the claim that is granted', async () => {
     await present('lives');
-    const { hand, id } = await held('lives', stormy);
+    const { hand, id } = await held('lives', { pipeline: stormy });
     for (let n = 0; n < BREAKER.failures; n += 1) {
       await hand.commit(await hand.claimed(await hand.make()), { is: 'error', error: FAILURE, retryInMs: 0 });
     }
@@ -114,9 +117,9 @@ describe('a task that is claimed while the attempt before lives', () => {
 
   it('is a crash if the stage is short, whose row nobody beats', async () => {
     await present('short-lived');
-    const { hand, id } = await held('short-lived', brief);
+    const { hand, id } = await held('short-lived', { pipeline: brief, isLocal: true });
 
-    await hand.claimed(id, { worker: 'other', isLocal: true });
+    await hand.claimed(id, { worker: 'other' });
 
     expect((await tasksOf(spine.pool, id))[0]).toMatchObject({ crashes: 1 });
   });

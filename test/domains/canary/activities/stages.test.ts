@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { SELF_HARM } from '../../../../src/domains/canary/start/self-harm.js';
 import { canaryStages } from '../../../../src/domains/canary/activities/stages.js';
 import type { Json, JsonObject, StageContext } from '../../../../src/ports/stage.js';
 
 const STAGE_MS = 1_600;
 
+function unwanted(): never {
+  throw new Error('nobody asked the canary for harm');
+}
+
 const stages = canaryStages({
   find: () => Promise.resolve({ stageMs: [STAGE_MS, 0, 0], units: 0, decision: false, faults: [] }),
   isLive: () => Promise.resolve(false),
-  self: SELF_HARM,
+  self: { kill: unwanted, freeze: unwanted, spin: unwanted, eat: unwanted },
 });
 
 /** Runs one attempt at the first stage. Returns the progress that it reported and the checkpoints that it kept. */
