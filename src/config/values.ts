@@ -50,12 +50,12 @@ export function list(expected: string, isEntry: (entry: string) => boolean) {
 }
 
 /** Values for some of these names, such as fetch=2,scan=4. */
-export function byName(names: readonly string[], expected: string, isValue: (value: string) => boolean) {
+export function byName(names: readonly string[], expected: string, isValue: (value: string, name: string) => boolean) {
   const pairsOf = (value: string): string[][] => value.split(',').map((entry) => entry.trim().split('='));
   const message = `name=value with commas between them; each name is one of ${names.join(', ')}, each value ${expected}`;
   return text(message, (value) =>
     pairsOf(value).every(
-      ([name = '', each = '', ...more]) => names.includes(name) && isValue(each) && more.length === 0,
+      ([name = '', each = '', ...more]) => names.includes(name) && isValue(each, name) && more.length === 0,
     ),
   ).transform((value): Partial<Record<string, string>> => Object.fromEntries(pairsOf(value) as [string, string][]));
 }

@@ -1,4 +1,4 @@
-import { type Domain, settingsOf } from '../../src/start/parts/domain.js';
+import { type Domain, followsOf, settingsOf } from '../../src/start/parts/domain.js';
 import { loadConfig } from '../../src/start/parts/from-domains.js';
 import type { OpenApi } from './contract.js';
 import { openApi, type TestApi } from './setup.js';
@@ -26,7 +26,7 @@ export async function documentWith<Settings>(domains: readonly Domain<Settings>[
   const config = loadConfig({});
   const api = await openApi({
     domainRoutes: domains.map((domain) => (app, parts) => domain.routes?.(app, parts, settingsOf(config, domain))),
-    follows: domains.flatMap(({ follows = [] }) => follows),
+    follows: domains.flatMap((domain) => followsOf(config, domain)),
   });
   try {
     return await documentOf(api);

@@ -41,7 +41,10 @@ export const submissionDomain: Domain<SubmissionSettings> = {
       kind: 'submissions',
       pipeline: 'submission',
       summary: 'What happens to a submission, as it happens',
-      snapshotFor: answerForSubmission,
+      snapshotFor:
+        ({ sla }) =>
+        (parts, caller, id) =>
+          answerForSubmission({ ...parts, sla }, caller, id),
     },
   ],
   jobs: submissionJobs,
@@ -54,24 +57,26 @@ export const submissionDomain: Domain<SubmissionSettings> = {
     return { submission: await submissionStagesOf(reads, settings) };
   },
   routes(app, parts, settings) {
+    const { sla } = settings;
     const links = createStatusLinks(parts.settings.links, STATUS_LINKS);
     const submitting = {
       ...parts,
       links,
+      sla,
       submission: settings,
       sendsMail: parts.settings.sendsMail,
       heads: createSkillHeads(settings),
     };
     addSubmissionRoutes(app, submitting);
     addSubmissionBulkRoute(app, submitting);
-    addSubmissionReviewRoutes(app, parts);
+    addSubmissionReviewRoutes(app, { ...parts, sla });
     addRegistryRoutes(app, parts);
     addStatusRoutes(app, { ...parts, links });
-    addSubmissionListRoute(app, parts);
+    addSubmissionListRoute(app, { ...parts, sla });
     addSubmissionPositionsRoute(app, parts);
     addSubmissionStatsRoute(app, parts);
     addSubmissionQueueRoutes(app, parts);
-    addSubmissionSlaRoute(app, parts);
+    addSubmissionSlaRoute(app, { ...parts, sla });
   },
   letters: ({ links }) => ({ submission: createVerdictLetter(createStatusLinks(links, STATUS_LINKS)) }),
   commands: {

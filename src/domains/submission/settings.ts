@@ -1,5 +1,6 @@
 import { defineSettings } from '../../config/settings-part.js';
 import { bareTokenIn, jobsOf, jobVariables, keptOf, sourcesOf } from './config/job-settings.js';
+import { slaOf, slaVariables } from './config/sla-settings.js';
 import {
   judgeOf,
   judgeProblemsIn,
@@ -10,7 +11,7 @@ import {
 } from './config/submission-settings.js';
 
 export const submissionSettings = defineSettings({
-  shape: { ...submissionVariables, ...jobVariables },
+  shape: { ...submissionVariables, ...slaVariables, ...jobVariables },
   secrets: ['JUDGE_API_KEY', 'GITHUB_TOKEN'],
   problemsIn: (given) => [
     ...judgeProblemsIn(given),
@@ -22,6 +23,7 @@ export const submissionSettings = defineSettings({
     ...submissionOf(given, projectRoot),
     judge: judgeOf(given),
     mayRulesApprove: given.JUDGE_RULES_MAY_APPROVE === 'true',
+    sla: slaOf(given),
     jobs: jobsOf(given),
     sources: sourcesOf(given),
     kept: keptOf(given),

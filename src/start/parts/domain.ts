@@ -25,6 +25,11 @@ export interface LetterParts {
   links: LinkSettings;
 }
 
+/** An event stream whose snapshot may depend on the domain's settings. */
+export type DomainFollow<Settings = unknown> = Omit<FollowPart, 'snapshotFor'> & {
+  snapshotFor?(settings: Settings): NonNullable<FollowPart['snapshotFor']>;
+};
+
 /** A domain's manifest: everything that the processes need to know of it. Each part has one consumer, named behind it. A manifest
  *  imports nothing heavy: stages, adapters and commands are imported when they are asked for. */
 export interface Domain<Settings = unknown> {
@@ -41,7 +46,7 @@ export interface Domain<Settings = unknown> {
   /** → api/app */
   routes?(app: App, parts: ApiParts, settings: Settings): void;
   /** → api/items/events */
-  follows?: readonly FollowPart[];
+  follows?: readonly DomainFollow<Settings>[];
   /** Work that a schedule or an operator starts. → schedules and run-job, by start/parts/jobs */
   jobs?: readonly JobPart<Settings>[];
   /** Rows that are deleted once they are old enough. → the job `retention` */
@@ -66,4 +71,14 @@ export function settingsOf<Settings>(
   if (settings !== undefined && !(name in config.domains))
     throw new Error(`the configuration was read without ${name}`);
   return config.domains[name] as Settings;
+}
+
+/** The event streams of a domain, with its settings. */
+export function followsOf<Settings>(
+  config: Config,
+  domain: Pick<Domain<Settings>, 'name' | 'settings' | 'follows'>,
+): FollowPart[] {
+  return (domain.follows ?? []).map(({ snapshotFor, ...part }) =>
+    snapshotFor ? { ...part, snapshotFor: snapshotFor(settingsOf(config, domain)) } : part,
+  );
 }

@@ -6,7 +6,7 @@ import { DOMAINS } from '../../domains/domains.js';
 import type { WriteLetter } from '../../ports/notifier.js';
 import type { Check } from '../doctor/check.js';
 import { assertNamesDiffer } from './assert-names-differ.js';
-import { settingsOf, type StageParts, type StagesByPipeline } from './domain.js';
+import { followsOf, settingsOf, type StageParts, type StagesByPipeline } from './domain.js';
 
 /** The settings that the domains declare. */
 function collectSettingsParts(): SettingsParts {
@@ -50,7 +50,7 @@ export function buildDomainApi(config: Config): DomainApi {
   return {
     decisionSaves: Object.assign({}, ...DOMAINS.map(({ decisions }) => decisions)) as DomainApi['decisionSaves'],
     domainRoutes: DOMAINS.map((domain) => (app, parts) => domain.routes?.(app, parts, settingsOf(config, domain))),
-    follows: DOMAINS.flatMap(({ follows = [] }) => follows),
+    follows: DOMAINS.flatMap((domain) => followsOf(config, domain)),
     remarks: DOMAINS.flatMap((domain) => domain.remarks?.(settingsOf(config, domain)) ?? []),
     metricParts: DOMAINS.flatMap(({ metrics = [] }) => metrics),
     engineQueues: [

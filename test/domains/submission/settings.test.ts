@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/config.js';
 import { submissionDomain } from '../../../src/domains/submission/domain.js';
+import { DEFAULT_SLA } from '../../../src/domains/submission/core/sla.js';
 import type { SubmissionSettings } from '../../../src/domains/submission/settings.js';
 import { settingsOf } from '../../../src/start/parts/domain.js';
 import { loadConfig } from '../../../src/start/parts/from-domains.js';
@@ -34,6 +35,34 @@ describe('the scores that decide', () => {
     expect(problemsOf({ SUBMISSION_REVIEW_SCORE: '0', SUBMISSION_APPROVE_SCORE: '101' })).toEqual([
       "SUBMISSION_APPROVE_SCORE: expected a whole number from 1 to 100, got '101'",
       "SUBMISSION_REVIEW_SCORE: expected a whole number from 1 to 100, got '0'",
+    ]);
+  });
+});
+
+describe('the promised times', () => {
+  it('are those that are set; the others stay as they are', () => {
+    const { sla } = settingsWith({ SUBMISSION_SLA: 'tier2=30000-60000, review=3-5' });
+    expect(sla).toEqual({
+      ...DEFAULT_SLA,
+      tier2: { ...DEFAULT_SLA.tier2, typical: 30_000, p95: 60_000 },
+      review: { ...DEFAULT_SLA.review, typical: 3, p95: 5 },
+    });
+  });
+
+  it.each([
+    ['tier2=20000-60000', 'is the bound of no bucket'],
+    ['tier2=60000-30000', 'is typically exceeded by nineteen of twenty'],
+    ['tier2=30000', 'has one target alone'],
+    ['review=0-5', 'is over before it begins'],
+    ['review=5-400', 'is longer than a year'],
+    ['review=2.5-5', 'is no whole number of days'],
+    ['publish=5000-10000', 'is no promise'],
+  ])('refuse %s, which %s, with the names and the values that are allowed', (SUBMISSION_SLA) => {
+    expect(problemsOf({ SUBMISSION_SLA })).toEqual([
+      'SUBMISSION_SLA: expected name=value with commas between them; each name is one of tier1, tier2, approveToPublish, ' +
+        'endToEnd, review, each value the typical target and that of the 95th percentile, such as 15000-30000: ' +
+        'for review 1 to 365 business days, for the others ms out of ' +
+        `5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 15000, 30000, 60000, 120000, 300000, 600000, 1800000, 3600000, 86400000, got '${SUBMISSION_SLA}'`,
     ]);
   });
 });

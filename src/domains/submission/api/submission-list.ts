@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../../core/errors.js';
 import type { Pipeline } from '../../../core/pipeline.js';
-import { isReviewOverdue, SLA_TARGETS } from '../core/sla.js';
+import { isReviewOverdue, type SlaTargets } from '../core/sla.js';
 import { findReviewStarts, type ReviewStart } from '../db/overdue-reviews.js';
 import {
   isExactSubmissionFilter,
@@ -46,9 +46,7 @@ const Line = z.object({
   enteredAt: Time.describe('When it came to its present state'),
   endedAt: Time.nullable(),
   endReason: z.string().nullable(),
-  overdue: z
-    .boolean()
-    .describe(`It waits for a person, and has for more than ${SLA_TARGETS.review.typical} business days`),
+  overdue: z.boolean().describe('It has waited for a person for longer than the typical target for reviews'),
 });
 
 const Answer = z.object({
@@ -60,8 +58,10 @@ const Answer = z.object({
   degraded: Degraded,
 });
 
-export function addSubmissionListRoute(app: App, deps: Pick<ApiParts, 'pool' | 'pipelines' | 'engineHealth'>): void {
-  const { pool } = deps;
+type ListDeps = Pick<ApiParts, 'pool' | 'pipelines' | 'engineHealth'> & { sla: SlaTargets };
+
+export function addSubmissionListRoute(app: App, deps: ListDeps): void {
+  const { pool, sla } = deps;
   app.get(
     '/api/v1/submissions',
     {
@@ -89,7 +89,7 @@ export function addSubmissionListRoute(app: App, deps: Pick<ApiParts, 'pool' | '
         pool,
         submissions.map(({ id }) => id),
       );
-      const lines = submissions.map((each) => lineOf(each, reviews.get(each.id)));
+      const lines = submissions.map((each) => lineOf(each, reviews.get(each.id), sla));
       return { submissions: lines, nextCursor: position ? cursorOf(position, asked) : null, degraded };
     },
   );
@@ -107,11 +107,11 @@ function filterFor(caller: Caller, { state, owner, q }: SubmissionFilter): Submi
   return owner === undefined || owner === caller.sub ? { state, owner: caller.sub, q } : null;
 }
 
-function lineOf(listed: ListedSubmission, review: ReviewStart | undefined): z.output<typeof Line> {
+function lineOf(listed: ListedSubmission, review: ReviewStart | undefined, sla: SlaTargets): z.output<typeof Line> {
   const { createdAt, enteredAt, endedAt, ...line } = listed;
   return {
     ...line,
-    overdue: review !== undefined && isReviewOverdue(review),
+    overdue: review !== undefined && isReviewOverdue(review, sla),
     createdAt: createdAt.toISOString(),
     enteredAt: enteredAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,

@@ -1,4 +1,4 @@
-import { isReviewOverdue, reviewDueAt } from '../core/sla.js';
+import { isReviewOverdue, reviewDueAt, type SlaTargets } from '../core/sla.js';
 import { publicStatusOf } from '../core/verdict/submission-status.js';
 import { findReviewStarts, type ReviewStart } from '../db/overdue-reviews.js';
 import { findStatus } from '../db/submission-status.js';
@@ -10,8 +10,14 @@ import { noSuchItem } from '../../../api/http/permissions.js';
 import { submissionAnswer } from './submission-answer.js';
 import type { SubmissionAnswer } from './submission-schema.js';
 
+export type SubmissionReaderDeps = ReaderDeps & { sla: SlaTargets };
+
 /** The whole answer to a caller who may see the submission. */
-export async function answerForSubmission(deps: ReaderDeps, caller: Caller, id: string): Promise<SubmissionAnswer> {
+export async function answerForSubmission(
+  deps: SubmissionReaderDeps,
+  caller: Caller,
+  id: string,
+): Promise<SubmissionAnswer> {
   const item = await answerFor(deps, caller, id);
   const [record, status, reviews, queue] = await Promise.all([
     findSubmissionRecord(deps.pool, id),
@@ -20,12 +26,13 @@ export async function answerForSubmission(deps: ReaderDeps, caller: Caller, id: 
     findQueuePlace(deps, item),
   ]);
   if (!record || !status) throw noSuchItem(id);
-  return { ...submissionAnswer(item, record, publicStatusOf(status)), queue, review: reviewOf(reviews.get(id)) };
+  const review = reviewOf(reviews.get(id), deps.sla);
+  return { ...submissionAnswer(item, record, publicStatusOf(status)), queue, review };
 }
 
-function reviewOf(start: ReviewStart | undefined): SubmissionAnswer['review'] {
+function reviewOf(start: ReviewStart | undefined, sla: SlaTargets): SubmissionAnswer['review'] {
   if (!start) return null;
   const { since } = start;
-  const overdue = isReviewOverdue(start);
-  return { since: since.toISOString(), dueAt: reviewDueAt(since).toISOString(), overdue };
+  const overdue = isReviewOverdue(start, sla);
+  return { since: since.toISOString(), dueAt: reviewDueAt(since, sla).toISOString(), overdue };
 }

@@ -13,7 +13,7 @@ import { actorOf, noSuchItem } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
 import { PriorityBody, reprioritize } from '../../../api/items/reprioritize.js';
 import { retry } from '../../../api/items/retry.js';
-import { answerForSubmission } from './submission-reader.js';
+import { answerForSubmission, type SubmissionReaderDeps } from './submission-reader.js';
 import { SubmissionAnswer } from './submission-schema.js';
 import { textUpTo } from '../../../api/http/text-up-to.js';
 
@@ -27,7 +27,7 @@ const REVIEW_STATES = ['NEEDS_REVIEW', 'TIER3_REVIEW'] as const;
 const response = { 200: SubmissionAnswer, ...problems(404, 409, 413, 415) };
 
 /** The decisions of reviewers on a submission, and the actions of admins. */
-export function addSubmissionReviewRoutes(app: App, deps: DecideDeps): void {
+export function addSubmissionReviewRoutes(app: App, deps: DecideDeps & SubmissionReaderDeps): void {
   addDecision('escalate', 'Escalate a submission in NEEDS_REVIEW to a reviewer', OptionalReason, ['NEEDS_REVIEW']);
   addDecision('approve', 'Approve a submission: it is published', OptionalReason, REVIEW_STATES);
   addDecision('reject', 'Reject a submission, with the reason that its owner is told', ReasonBody, REVIEW_STATES);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { CRITERIA } from '../core/judgement/judgement.js';
 import { isMailAddress } from '../../../core/mail-address.js';
 import { PRIVILEGES, type PrivilegeKind } from '../core/judgement/privilege.js';
-import { SLA_TARGETS } from '../core/sla.js';
 import { SEVERITIES } from '../core/verdict/scan-verdict.js';
 import { ItemAnswer } from '../../../api/items/item-schema.js';
 import { QueuePlace } from '../../../api/items/queue-place.js';
@@ -146,7 +145,7 @@ export const SubmissionAnswer = ItemAnswer.omit({ timeline: true, timelineTrunca
     review: z
       .object({
         since: Time,
-        dueAt: Time.describe(`${SLA_TARGETS.review.typical} business days later`),
+        dueAt: Time.describe('After the typical target for reviews, in business days'),
         overdue: z.boolean(),
       })
       .nullable()

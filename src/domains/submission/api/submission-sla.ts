@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { businessDaysBetween } from '../core/business-days.js';
-import { isSlaMet, reviewDueAt, SLA_TARGETS, type SlaFigure, type SlaName } from '../core/sla.js';
+import {
+  isCountedAgainst,
+  isSlaMet,
+  reviewDueAt,
+  SLA_NAMES,
+  type SlaFigure,
+  type SlaName,
+  type SlaTargets,
+} from '../core/sla.js';
 import { findAggregate } from '../db/aggregates.js';
 import { listWaitingReviews, type WaitingReview } from '../db/overdue-reviews.js';
 import type { SubmissionSla } from '../db/submission-sla.js';
@@ -17,7 +25,7 @@ const EXAMINED = 1_000;
 const SHOWN = 50;
 
 const Target = z.object({
-  name: z.enum(Object.keys(SLA_TARGETS) as [SlaName, ...SlaName[]]),
+  name: z.enum(SLA_NAMES),
   measures: z.string(),
   unit: z.enum(['ms', 'business_days']),
   typical: z.object({
@@ -26,8 +34,11 @@ const Target = z.object({
   }),
   p95: z.object({ target: z.number(), measured: z.number().nullable() }),
   sampleSize: z.int().nullable().describe('Null: nothing was computed yet'),
-  withinTypical: z.number().nullable().describe('The share of the sample that stayed within the typical target'),
-  isMet: z.boolean().nullable().describe('Both targets; null: nothing was measured'),
+  withinTypical: z
+    .number()
+    .nullable()
+    .describe('The share of the sample that stayed within the typical target; null: not counted against it yet'),
+  isMet: z.boolean().nullable().describe('Both targets; null: nothing was measured, or not counted against them yet'),
 });
 
 const Answer = Computed.extend({
@@ -53,7 +64,7 @@ const Answer = Computed.extend({
   }),
 });
 
-export function addSubmissionSlaRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>): void {
+export function addSubmissionSlaRoute(app: App, { pool, sla }: Pick<ApiDeps, 'pool'> & { sla: SlaTargets }): void {
   app.get(
     '/api/v1/admin/sla',
     {
@@ -67,14 +78,13 @@ export function addSubmissionSlaRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>)
     async () => {
       const [aggregate, waiting] = await Promise.all([
         findAggregate<SubmissionSla>(pool, 'submission-sla'),
-        listWaitingReviews(pool, SLA_TARGETS.review.typical * DAY_MS, EXAMINED),
+        listWaitingReviews(pool, sla.review.typical * DAY_MS, EXAMINED),
       ]);
-      const names = Object.keys(SLA_TARGETS) as SlaName[];
       const now = new Date();
-      const overdue = waiting.map((review) => overdueOf(review, now)).filter((each) => each.dueAt < now);
+      const overdue = waiting.map((review) => overdueOf(review, now, sla)).filter((each) => each.dueAt < now);
       return {
         ...computedOf(aggregate),
-        targets: names.map((name) => targetOf(name, aggregate?.figures[name])),
+        targets: SLA_NAMES.map((name) => targetOf(name, sla, aggregate?.figures[name])),
         overdueReviews: {
           count: overdue.length,
           capped: waiting.length >= EXAMINED,
@@ -85,8 +95,9 @@ export function addSubmissionSlaRoute(app: App, { pool }: Pick<ApiDeps, 'pool'>)
   );
 }
 
-function targetOf(name: SlaName, figure: SlaFigure | undefined): z.output<typeof Target> {
-  const { typical, p95, unit, measures } = SLA_TARGETS[name];
+function targetOf(name: SlaName, targets: SlaTargets, figure: SlaFigure | undefined): z.output<typeof Target> {
+  const { typical, p95, unit, measures } = targets[name];
+  const isCounted = figure !== undefined && isCountedAgainst(figure, targets[name]);
   const { p50: median = null, p95: most = null, sampleSize = null, withinTypical = 0 } = figure ?? {};
   return {
     name,
@@ -95,12 +106,12 @@ function targetOf(name: SlaName, figure: SlaFigure | undefined): z.output<typeof
     sampleSize,
     typical: { target: typical, measured: median },
     p95: { target: p95, measured: most },
-    withinTypical: sampleSize ? withinTypical / sampleSize : null,
-    isMet: figure ? isSlaMet(figure) : null,
+    withinTypical: isCounted && sampleSize ? withinTypical / sampleSize : null,
+    isMet: isCounted ? isSlaMet(figure) : null,
   };
 }
 
-function overdueOf({ since, ...review }: WaitingReview, now: Date) {
-  const dueAt = reviewDueAt(since);
+function overdueOf({ since, ...review }: WaitingReview, now: Date, targets: SlaTargets) {
+  const dueAt = reviewDueAt(since, targets);
   return { ...review, since: since.toISOString(), dueAt, businessDays: businessDaysBetween(since, now) };
 }

@@ -7,13 +7,13 @@ import { ItemParams } from '../../../api/items/item-schema.js';
 import { WRITERS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
 import { findUnchanged } from './find-unchanged.js';
-import { answerForSubmission } from './submission-reader.js';
+import { answerForSubmission, type SubmissionReaderDeps } from './submission-reader.js';
 import { SubmissionAccepted, SubmissionAnswer, SubmissionBody } from './submission-schema.js';
 import { askedOf, type SubmitDeps, submitSkill, withLink } from './submit-skill.js';
 
 const TAGS = ['submissions'];
 
-export function addSubmissionRoutes(app: App, deps: SubmitDeps): void {
+export function addSubmissionRoutes(app: App, deps: SubmitDeps & SubmissionReaderDeps): void {
   app.post(
     '/api/v1/submissions',
     {

@@ -1,8 +1,9 @@
 import { countWithin, type Durations, quantileOf } from '../../../core/figures.js';
 import { addBusinessDays, businessDaysBetween } from './business-days.js';
 
-/** The times that submissions are promised. `typical` is compared with the median, `p95` with the 95th percentile. */
-export const SLA_TARGETS = {
+/** The times that submissions are promised, where no setting says others. `typical` is compared with the median, `p95` with the 95th
+ *  percentile. */
+export const DEFAULT_SLA = {
   tier1: {
     typical: 500,
     p95: 1_000,
@@ -30,7 +31,11 @@ export const SLA_TARGETS = {
   },
 } as const satisfies Record<string, SlaTarget>;
 
-export type SlaName = keyof typeof SLA_TARGETS;
+export type SlaName = keyof typeof DEFAULT_SLA;
+
+export const SLA_NAMES = Object.keys(DEFAULT_SLA) as SlaName[];
+
+export type SlaTargets = Readonly<Record<SlaName, SlaTarget>>;
 
 export interface SlaTarget {
   typical: number;
@@ -48,6 +53,8 @@ export interface SlaFigure {
   /** How many values of the sample stayed within the typical target, and within the target of the 95th percentile. */
   withinTypical: number;
   withinP95: number;
+  /** The targets that the values were counted against. */
+  against: { typical: number; p95: number };
 }
 
 /** Quantiles are estimated within their bucket. The shares within the targets are exact, because the targets are bounds of
@@ -59,6 +66,7 @@ export function slaOfDurations(durations: Durations, { typical, p95 }: SlaTarget
     p95: quantileOf(durations, 0.95),
     withinTypical: countWithin(durations, typical),
     withinP95: countWithin(durations, p95),
+    against: { typical, p95 },
   };
 }
 
@@ -70,11 +78,22 @@ export function slaOfValues(values: readonly number[], { typical, p95 }: SlaTarg
     p95: percentileOf(sorted, 0.95),
     withinTypical: sorted.filter((value) => value <= typical).length,
     withinP95: sorted.filter((value) => value <= p95).length,
+    against: { typical, p95 },
   };
 }
 
+/** Whether the figure was counted against this target. It may be stored from before a change of the targets, or by a version that did
+ *  not say. */
+export function isCountedAgainst({ against }: Partial<SlaFigure>, { typical, p95 }: SlaTarget): boolean {
+  return against?.typical === typical && against.p95 === p95;
+}
+
 /** Null: nothing was measured. */
-export function isSlaMet({ sampleSize, withinTypical, withinP95 }: SlaFigure): boolean | null {
+export function isSlaMet({
+  sampleSize,
+  withinTypical,
+  withinP95,
+}: Pick<SlaFigure, 'sampleSize' | 'withinTypical' | 'withinP95'>): boolean | null {
   return sampleSize === 0 ? null : withinTypical >= 0.5 * sampleSize && withinP95 >= 0.95 * sampleSize;
 }
 
@@ -83,12 +102,12 @@ export function reviewDays({ from, to }: { from: Date; to: Date }): number {
 }
 
 /** The moment from which a review that was asked for at `since` is overdue. */
-export function reviewDueAt(since: Date): Date {
-  return addBusinessDays(since, SLA_TARGETS.review.typical);
+export function reviewDueAt(since: Date, { review }: SlaTargets): Date {
+  return addBusinessDays(since, review.typical);
 }
 
-export function isReviewOverdue({ since, now }: { since: Date; now: Date }): boolean {
-  return reviewDueAt(since) < now;
+export function isReviewOverdue({ since, now }: { since: Date; now: Date }, targets: SlaTargets): boolean {
+  return reviewDueAt(since, targets) < now;
 }
 
 /** The smallest value that is not exceeded by this share of all values. */

@@ -1,7 +1,7 @@
 import { addDurations, doneAttempts, type Durations, type Figure } from '../../../core/figures.js';
 import { sumLatestFigures } from '../../../db/reads/figure-list.js';
 import type { Sql } from '../../../ports/sql.js';
-import { reviewDays, SLA_TARGETS, type SlaFigure, type SlaName, slaOfDurations, slaOfValues } from '../core/sla.js';
+import { reviewDays, type SlaFigure, type SlaName, slaOfDurations, slaOfValues, type SlaTargets } from '../core/sla.js';
 
 export type SubmissionSla = Record<SlaName, SlaFigure>;
 
@@ -13,20 +13,20 @@ const SAMPLE = 2_000;
 
 const PIPELINE = 'submission';
 
-export async function computeSubmissionSla(sql: Sql): Promise<SubmissionSla> {
+export async function computeSubmissionSla(sql: Sql, targets: SlaTargets): Promise<SubmissionSla> {
   const figures = await sumLatestFigures(sql, PIPELINE, { span: 'day', count: DAYS });
   const published = figures.filter(
     ({ kind, stage, outcome }) => kind === 'move' && stage === 'AUTO_APPROVED' && outcome === 'PUBLISHED',
   );
   const unaided = figures.filter(({ kind, class: how }) => kind === 'end' && how !== 'decided' && how !== 'cancelled');
   const measured = (name: SlaName, of: readonly Durations[]): SlaFigure =>
-    slaOfDurations(addDurations(of), SLA_TARGETS[name]);
+    slaOfDurations(addDurations(of), targets[name]);
   return {
     tier1: measured('tier1', attemptsAt(figures, 'scanTier1')),
     tier2: measured('tier2', attemptsAt(figures, 'judgeTier2')),
     approveToPublish: measured('approveToPublish', published),
     endToEnd: measured('endToEnd', unaided),
-    review: slaOfValues(await readReviewDays(sql), SLA_TARGETS.review),
+    review: slaOfValues(await readReviewDays(sql), targets.review),
   };
 }
 

@@ -7,9 +7,9 @@ export const submissionJobs: readonly JobPart<SubmissionSettings>[] = [
     name: 'stats-refresh',
     queue: 'stats',
     schedule: ({ jobs }) => ({ when: { every: jobs.statsEvery }, input: {} }),
-    async create({ pool }) {
-      const { createStatsPage } = await import('../activities/jobs/stats.js');
-      return createStatsPage(pool);
+    async create({ pool }, { sla }) {
+      const { aggregatesFor, createStatsPage } = await import('../activities/jobs/stats.js');
+      return createStatsPage(pool, aggregatesFor(sla));
     },
   },
   {

@@ -4,6 +4,7 @@ import { inTransaction } from '../../../../src/db/postgres/client.js';
 import { STATUS_LINKS } from '../../../../src/domains/submission/api/status.js';
 import { addSubmissionRoutes } from '../../../../src/domains/submission/api/submissions.js';
 import { keepContent } from '../../../../src/domains/submission/db/skill-contents.js';
+import { DEFAULT_SLA } from '../../../../src/domains/submission/core/sla.js';
 import type { SkillAddress } from '../../../../src/domains/submission/ports/skill.js';
 import { submission } from '../../../../src/domains/submission/table.js';
 import { ALICE, BOB, openApi, SECRET, type TestApi } from '../../../api/setup.js';
@@ -26,7 +27,10 @@ beforeAll(async () => {
   api = await openApi({
     domainRoutes: [
       (app, parts) =>
-        addSubmissionRoutes(app, { ...parts, links, submission: rules, sendsMail: false, heads: { headOf } }),
+        addSubmissionRoutes(app, {
+          ...{ ...parts, links, submission: rules, sendsMail: false, heads: { headOf } },
+          sla: DEFAULT_SLA,
+        }),
     ],
   });
 });

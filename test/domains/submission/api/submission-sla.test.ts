@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
-import { SLA_TARGETS } from '../../../../src/domains/submission/core/sla.js';
+import { aggregatesFor, refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
+import { DEFAULT_SLA } from '../../../../src/domains/submission/core/sla.js';
 import { countAll } from '../../../support/figures.js';
 import { makeSubmission } from '../support/submissions.js';
 import { ALICE, REVIEWER, type TestApi } from '../../../api/setup.js';
+import { submissionDomain } from '../../../../src/domains/submission/domain.js';
+import { settingsOf } from '../../../../src/start/parts/domain.js';
+import { loadConfig } from '../../../../src/start/parts/from-domains.js';
 import { openSubmissionApi } from '../support/api.js';
 
 let api: TestApi;
@@ -35,7 +38,7 @@ describe('GET /api/v1/admin/sla', () => {
     const { targets, ageSeconds } = await sla();
     expect(ageSeconds).toBeNull();
     expect(targets.map(({ name, sampleSize, isMet }) => ({ name, sampleSize, isMet }))).toEqual(
-      Object.keys(SLA_TARGETS).map((name) => ({ name, sampleSize: null, isMet: null })),
+      Object.keys(DEFAULT_SLA).map((name) => ({ name, sampleSize: null, isMet: null })),
     );
   });
 
@@ -122,5 +125,44 @@ describe('GET /api/v1/admin/sla', () => {
 
   it('is for operators', async () => {
     expect((await api.call({ url: URL, as: ALICE })).statusCode).toBe(403);
+  });
+});
+
+describe('promised times that an operator sets', () => {
+  const environment = { SUBMISSION_SLA: 'tier1=250-1000,review=9-20' };
+  let generous: TestApi;
+  beforeAll(async () => {
+    generous = await openSubmissionApi({ environment });
+  });
+  afterAll(() => generous.close());
+
+  it('say when a review is due, on every answer that shows it', async () => {
+    const moves: [string, number][] = [['NEEDS_REVIEW', 10 * DAY]];
+    const id = await makeSubmission(generous.database.pool, { state: 'NEEDS_REVIEW', createdAgo: 10 * DAY, moves });
+    const read = async (url: string) => (await generous.call({ url, as: REVIEWER })).json<object>();
+
+    // Ten days have eight work days at most: more than the five of the code, fewer than the nine that are set.
+    expect(await read(URL)).toMatchObject({ overdueReviews: { count: 0 } });
+    expect(await read(`/api/v1/submissions/${id}`)).toMatchObject({ review: { overdue: false } });
+    expect(await read('/api/v1/submissions')).toMatchObject({ submissions: [{ id, overdue: false }] });
+  });
+
+  it('are what figures are compared with, once they have been computed for them', async () => {
+    const { pool } = generous.database;
+    const tier1 = async () => {
+      const { targets } = (await generous.call({ url: URL, as: REVIEWER })).json<{ targets: { name: string }[] }>();
+      return targets.find(({ name }) => name === 'tier1');
+    };
+    await makeSubmission(pool, {
+      ...{ state: 'PUBLISHED', createdAgo: 3, endedAgo: 1, moves: [['PUBLISHED', 1]], stages: { scanTier1: 400 } },
+    });
+    await countAll(pool);
+
+    await refreshAggregate(pool, 'submission-sla');
+    expect(await tier1()).toMatchObject({ typical: { target: 250 }, sampleSize: 1, withinTypical: null, isMet: null });
+
+    const { sla: targets } = settingsOf(loadConfig(environment), submissionDomain);
+    await refreshAggregate(pool, 'submission-sla', aggregatesFor(targets));
+    expect(await tier1()).toMatchObject({ sampleSize: 1, withinTypical: 0, isMet: false });
   });
 });

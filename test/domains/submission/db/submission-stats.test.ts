@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
 import { findAggregate } from '../../../../src/domains/submission/db/aggregates.js';
+import { DEFAULT_SLA } from '../../../../src/domains/submission/core/sla.js';
 import { computeSubmissionSla } from '../../../../src/domains/submission/db/submission-sla.js';
 import { computeSubmissionStats } from '../../../../src/domains/submission/db/submission-stats.js';
 import { countAll, forgetFigures } from '../../../support/figures.js';
@@ -100,7 +101,7 @@ describe('what is promised of submissions', () => {
     await makeSubmission(pool, { state: 'REJECTED', createdAgo: 500, moves: [['REJECTED', 1, 'cancelled', 'user']] });
     await countAll(spine.limited);
 
-    const sla = await computeSubmissionSla(pool);
+    const sla = await computeSubmissionSla(pool, DEFAULT_SLA);
     expect(sla.tier1).toMatchObject({ sampleSize: 3, withinTypical: 2, withinP95: 3 });
     // The durations lie in the buckets up to 100, 250 and 1,000 ms.
     expect([sla.tier1.p50, sla.tier1.p95]).toEqual([expect.closeTo(175, 0), expect.closeTo(925, 0)]);
@@ -119,7 +120,7 @@ describe('what is promised of submissions', () => {
       ],
     });
     await countAll(spine.limited);
-    const { review, endToEnd } = await computeSubmissionSla(spine.pool);
+    const { review, endToEnd } = await computeSubmissionSla(spine.pool, DEFAULT_SLA);
     // Two whole weeks have ten work days, whenever they begin.
     expect(review).toMatchObject({ sampleSize: 1, p50: expect.closeTo(10, 3) as number, withinTypical: 0 });
     expect(endToEnd.sampleSize).toBe(0);

@@ -4,6 +4,7 @@ import { retryPatiently } from '../../../../activities/patience.js';
 import { databaseFaultOf } from '../../../../db/postgres/database-fault.js';
 import type { JobPage } from '../../../../ports/job.js';
 import type { Sql } from '../../../../ports/sql.js';
+import { DEFAULT_SLA, type SlaTargets } from '../../core/sla.js';
 import { AGGREGATES, type AggregateName } from '../../core/aggregates.js';
 import { storeAggregate } from '../../db/aggregates.js';
 import { computeSubmissionSla } from '../../db/submission-sla.js';
@@ -12,19 +13,28 @@ import { sentenceOf } from './ask-source.js';
 
 type Compute = (sql: Sql) => Promise<object>;
 
-const COMPUTED: Readonly<Record<AggregateName, Compute>> = {
-  'submission-stats': computeSubmissionStats,
-  'submission-sla': computeSubmissionSla,
-};
+type Computed = Readonly<Record<AggregateName, Compute>>;
+
+/** How the figures are computed, with these promised times. */
+export function aggregatesFor(targets: SlaTargets): Computed {
+  return {
+    'submission-stats': computeSubmissionStats,
+    'submission-sla': (sql) => computeSubmissionSla(sql, targets),
+  };
+}
 
 /** Computes the figures anew and puts them in the place of the last. */
-export async function refreshAggregate(sql: Sql, name: AggregateName, computed = COMPUTED): Promise<void> {
+export async function refreshAggregate(
+  sql: Sql,
+  name: AggregateName,
+  computed = aggregatesFor(DEFAULT_SLA),
+): Promise<void> {
   await storeAggregate(sql, name, await computed[name](sql));
 }
 
 /** The job that computes the figures for requests. A figure that can't be computed stays as it was, and its age shows
  *  it. The other figures are computed all the same. */
-export function createStatsPage(pool: pg.Pool, computed = COMPUTED): JobPage {
+export function createStatsPage(pool: pg.Pool, computed: Computed): JobPage {
   return async (page) => {
     const phases: Record<string, number> = {};
     const errors: string[] = [];

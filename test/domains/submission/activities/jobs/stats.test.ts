@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createStatsPage } from '../../../../../src/domains/submission/activities/jobs/stats.js';
+import { aggregatesFor, createStatsPage } from '../../../../../src/domains/submission/activities/jobs/stats.js';
+import { DEFAULT_SLA } from '../../../../../src/domains/submission/core/sla.js';
 import { findAggregate } from '../../../../../src/domains/submission/db/aggregates.js';
 import { turnPages } from '../../../../support/job-pages.js';
 import { useSpine } from '../../../../support/spine.js';
@@ -12,7 +13,7 @@ beforeEach(async () => {
 
 describe('the refresh of statistics', () => {
   it('computes all figures, and counts as idle, so that runs in which all went well share a row', async () => {
-    const { record, last } = await turnPages(createStatsPage(spine.limited), {});
+    const { record, last } = await turnPages(createStatsPage(spine.limited, aggregatesFor(DEFAULT_SLA)), {});
 
     expect(record).toMatchObject({ counts: { refreshed: 2 }, errors: [], isIdle: true });
     expect(Object.keys(record.phases)).toEqual(['submission-stats', 'submission-sla']);
