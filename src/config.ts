@@ -4,7 +4,15 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { type Config, configOf } from './config/config-of.js';
 import { contradictionsIn } from './config/contradictions.js';
-import { overlayOf, overlayShapeOf, PIPELINE_NAMES, prefixOf, withoutPrefix } from './config/pipeline-overlay.js';
+import { overlaidTable, overlayProblemsIn } from './config/overlaid-table.js';
+import {
+  overlayOf,
+  overlayShapeOf,
+  PIPELINE_NAMES,
+  PIPELINES,
+  prefixOf,
+  withoutPrefix,
+} from './config/pipeline-overlay.js';
 import { ENGINE_SECRETS, engineSettings } from './config/settings.js';
 import type { SettingsPart } from './config/settings-part.js';
 
@@ -53,19 +61,30 @@ export function readConfig(parts: SettingsParts, environment: Environment = read
   const overlays = PIPELINE_NAMES.map(
     (name) => [name, overlayShapeOf(name).safeParse(withoutPrefix(name, given))] as const,
   );
+  const pipelines = Object.fromEntries(overlays.map(([name, { data = {} }]) => [name, overlayOf(data)]));
+  const tables = Object.entries(PIPELINES).map(
+    ([name, table]) => [name, overlaidTable(table, pipelines[name])] as const,
+  );
   const secrets = new Set([...ENGINE_SECRETS, ...Object.values(parts).flatMap((part) => part.secrets)]);
   const problems = [
     ...problemsIn(main.error, given, { prefix: '', secrets }),
     ...overlays.flatMap(([name, { error }]) => problemsIn(error, given, { prefix: prefixOf(name), secrets })),
+    ...overlays.flatMap(([name, { data = {} }]) => contradictionsOf(name, data, given)),
     ...(main.success ? contradictionsIn(main.data) : []),
-    ...(main.success ? Object.values(parts).flatMap((part) => part.problemsIn(main.data)) : []),
+    ...(main.success
+      ? Object.values(parts).flatMap((part) => part.problemsIn(main.data, Object.fromEntries(tables)))
+      : []),
   ];
   if (problems.length > 0 || !main.success) throw new ConfigError(problems);
-  const pipelines = Object.fromEntries(overlays.map(([name, { data = {} }]) => [name, overlayOf(data)]));
   const domains = Object.fromEntries(
     Object.entries(parts).map(([name, part]) => [name, part.settingsOf(main.data, projectRoot)]),
   );
   return configOf(main.data, { pipelines, domains, projectRoot });
+}
+
+function contradictionsOf(name: string, data: Parameters<typeof overlayOf>[0], given: Environment): string[] {
+  const table = PIPELINES[name];
+  return table ? overlayProblemsIn(table, data, withoutPrefix(name, given)) : [];
 }
 
 /** The engine's variables and those of the domains, of which no two may have the same name. */

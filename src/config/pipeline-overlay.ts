@@ -5,7 +5,7 @@ import { isSpan, msOf, type Span } from '../core/span.js';
 import { PIPELINES as TABLES } from '../domains/tables.js';
 import { beatsText, byName, spansText, spanText, whole } from './values.js';
 
-const PIPELINES: Readonly<Record<string, Pipeline>> = TABLES;
+export const PIPELINES: Readonly<Record<string, Pipeline>> = TABLES;
 
 /** Every pipeline's thresholds can be set, by variables with its name in front: `<PIPELINE>_SWEEP_EVERY` and so on. */
 export const PIPELINE_NAMES = Object.keys(PIPELINES);

@@ -1,5 +1,9 @@
 import type { z } from 'zod';
+import type { Pipeline } from '../core/pipeline.js';
 import type { EngineSettings } from './settings.js';
+
+/** The pipelines' tables by name, with their settings laid over them. */
+export type Tables = Readonly<Record<string, Pipeline>>;
 
 type Shape = Record<string, z.ZodType>;
 
@@ -10,7 +14,7 @@ export interface SettingsPart<Settings = unknown> {
   /** Variables whose values are never printed. */
   secrets: readonly string[];
   /** Settings that are right one by one, and not together. */
-  problemsIn(given: EngineSettings): string[];
+  problemsIn(given: EngineSettings, tables: Tables): string[];
   /** The settings under the names that the domain has for them. */
   settingsOf(given: EngineSettings, projectRoot: string): Settings;
   /** Variables that `npm start` passes to its processes, because they depend on settings that differ there. */
@@ -20,7 +24,7 @@ export interface SettingsPart<Settings = unknown> {
 interface Declared<S extends Shape, Settings> {
   shape: S;
   secrets?: readonly string[];
-  problemsIn?(given: Given<S>): string[];
+  problemsIn?(given: Given<S>, tables: Tables): string[];
   settingsOf(given: Given<S>, projectRoot: string): Settings;
   toldBy?(settings: Settings): Record<string, string>;
 }
@@ -37,7 +41,7 @@ export function defineSettings<const S extends Shape, Settings>(
     shape,
     secrets,
     // `config.ts` has parsed the variables with this very shape.
-    problemsIn: (given) => problemsIn?.(given as Given<S>) ?? [],
+    problemsIn: (given, tables) => problemsIn?.(given as Given<S>, tables) ?? [],
     settingsOf: (given, projectRoot) => settingsOf(given as Given<S>, projectRoot),
     toldBy: (settings) => toldBy?.(settings) ?? {},
   };

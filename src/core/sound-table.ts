@@ -18,6 +18,12 @@ import { rowProblems } from './sound-row.js';
 /** Refuses a table that would strand or loop an item. It runs when the table's module loads, so a bad table never
  *  starts. */
 export function assertSoundTable(pipeline: Pipeline): void {
+  const problems = tableProblemsIn(pipeline);
+  if (problems.length > 0) throw new TypeError(`pipeline '${pipeline.name}': ${problems.join('; ')}`);
+}
+
+/** Everything that is wrong with a table, each once. */
+export function tableProblemsIn(pipeline: Pipeline): string[] {
   const problems = new Set([
     ...unknownStates(pipeline),
     ...rowProblems(pipeline),
@@ -32,7 +38,7 @@ export function assertSoundTable(pipeline: Pipeline): void {
     ...deadEnds(pipeline),
     ...leaps(pipeline),
   ]);
-  if (problems.size > 0) throw new TypeError(`pipeline '${pipeline.name}': ${[...problems].join('; ')}`);
+  return [...problems];
 }
 
 interface Entrance {

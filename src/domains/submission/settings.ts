@@ -6,6 +6,7 @@ import {
   judgeProblemsIn,
   localFolderProblemsIn,
   scoreProblemsIn,
+  stageTimeProblemsIn,
   submissionOf,
   submissionVariables,
 } from './config/submission-settings.js';
@@ -13,9 +14,10 @@ import {
 export const submissionSettings = defineSettings({
   shape: { ...submissionVariables, ...slaVariables, ...jobVariables },
   secrets: ['JUDGE_API_KEY', 'GITHUB_TOKEN'],
-  problemsIn: (given) => [
+  problemsIn: (given, tables) => [
     ...judgeProblemsIn(given),
     ...scoreProblemsIn(given),
+    ...stageTimeProblemsIn(given, tables),
     ...localFolderProblemsIn(given),
     ...bareTokenIn(given),
   ],

@@ -39,6 +39,26 @@ describe('the scores that decide', () => {
   });
 });
 
+describe('the time that a stage may take', () => {
+  const model = { JUDGE_PROVIDER: 'anthropic', JUDGE_MODEL: 'm', JUDGE_API_KEY: 'k' };
+
+  it('is at least that of the call which it waits for', () => {
+    const SUBMISSION_STAGE_WITHIN = 'judgeTier2=30s,fetch=65s,scanTier1=2m';
+    const fetching = [
+      'SUBMISSION_STAGE_WITHIN: expected at least 70000ms for fetch, which is SUBMISSION_FETCH_TIMEOUT_MS and 10000 ms ' +
+        'for a slow database, got 65s',
+    ];
+    expect(problemsOf({ SUBMISSION_STAGE_WITHIN })).toEqual(fetching);
+    expect(problemsOf({ SUBMISSION_STAGE_WITHIN, ...model })).toEqual([
+      'SUBMISSION_STAGE_WITHIN: expected at least 70000ms for judgeTier2, which is JUDGE_TIMEOUT_MS and 10000 ms ' +
+        'for a slow database, got 30s',
+      ...fetching,
+    ]);
+    const shorter = { JUDGE_TIMEOUT_MS: '20000', SUBMISSION_FETCH_TIMEOUT_MS: '55000' };
+    expect(problemsOf({ SUBMISSION_STAGE_WITHIN, ...model, ...shorter })).toEqual([]);
+  });
+});
+
 describe('the promised times', () => {
   it('are those that are set; the others stay as they are', () => {
     const { sla } = settingsWith({ SUBMISSION_SLA: 'tier2=30000-60000, review=3-5' });

@@ -49,6 +49,39 @@ describe('the options of stages that an operator sets', () => {
   });
 
   it.each([
+    [
+      { CANARY_STAGE_WITHIN: 'first=3s' },
+      "CANARY_STAGE_WITHIN: expected to agree with the other limits of the pipeline, got 'first=3s': " +
+        "stage 'first' may be silent for longer than it may take",
+    ],
+    [
+      { CANARY_STAGE_WITHIN: 'first=0s' },
+      "CANARY_STAGE_WITHIN: expected to agree with the other limits of the pipeline, got 'first=0s': " +
+        'first.within must be longer than nothing',
+    ],
+    [
+      { CANARY_BEATS: '20s', CANARY_STAGE_WITHIN: 'first=10s', CANARY_STAGE_TRIES: 'first=2' },
+      "CANARY_BEATS, CANARY_STAGE_WITHIN: expected to agree with the other limits of the pipeline, got '20s', 'first=10s': " +
+        "stage 'first' may take 10s, less than the 20s after which its worker counts as frozen",
+    ],
+    [
+      { CANARY_STALE_AFTER: '20s' },
+      "CANARY_STALE_AFTER: expected to agree with the other limits of the pipeline, got '20s': " +
+        'an item would be stuck before it is stale',
+    ],
+    [
+      { SUBMISSION_STAGE_WITHIN: 'checkVendor=11s' },
+      "SUBMISSION_STAGE_WITHIN: expected to agree with the other limits of the pipeline, got 'checkVendor=11s': " +
+        "stage 'checkVendor' is short, yet may take 11s",
+    ],
+  ])(
+    'are refused at boot where they contradict other limits, with the names of the variables: %j',
+    (given, problem) => {
+      expect(() => loadConfig(given)).toThrow(problem);
+    },
+  );
+
+  it.each([
     ['CANARY_STAGE_TRIES', 'fourth=2'],
     ['CANARY_STAGE_TRIES', 'first=0'],
     ['CANARY_STAGE_TRIES', 'first'],

@@ -5,6 +5,7 @@ import { stageOf } from '../../../core/machine.js';
 import { msOf } from '../../../core/span.js';
 import { DEFAULT_THRESHOLDS } from '../core/judgement/judgement.js';
 import { submission } from '../table.js';
+import type { Tables } from '../../../config/settings-part.js';
 import { list, oneOf, text, webUrl, whole } from '../../../config/values.js';
 
 /** Organisations on github.com whose skills are taken on trust. */
@@ -122,6 +123,24 @@ export function scoreProblemsIn({ SUBMISSION_APPROVE_SCORE, SUBMISSION_REVIEW_SC
   if (SUBMISSION_REVIEW_SCORE < SUBMISSION_APPROVE_SCORE) return [];
   const expected = `less than SUBMISSION_APPROVE_SCORE, ${SUBMISSION_APPROVE_SCORE}`;
   return [`SUBMISSION_REVIEW_SCORE: expected ${expected}, got ${SUBMISSION_REVIEW_SCORE}`];
+}
+
+/** A stage that may take less than the call that it waits for would end before the call's own limit is reached. */
+export function stageTimeProblemsIn(given: Given, { submission: table }: Tables): string[] {
+  if (!table) return [];
+  const calls = [
+    ...(given.JUDGE_PROVIDER ? [['judgeTier2', 'JUDGE_TIMEOUT_MS'] as const] : []),
+    ['fetch', 'SUBMISSION_FETCH_TIMEOUT_MS'] as const,
+    ['fetchVendor', 'SUBMISSION_FETCH_TIMEOUT_MS'] as const,
+    ['scanTier1', 'SUBMISSION_SCAN_TIMEOUT_MS'] as const,
+  ];
+  return calls.flatMap(([stage, call]) => {
+    const { within } = stageOf(table, stage).row;
+    const leastMs = given[call] + SLOW_DATABASE_MS;
+    if (msOf(within) >= leastMs) return [];
+    const why = `which is ${call} and ${SLOW_DATABASE_MS} ms for a slow database`;
+    return [`SUBMISSION_STAGE_WITHIN: expected at least ${leastMs}ms for ${stage}, ${why}, got ${within}`];
+  });
 }
 
 /** TLS, or no way at all. */
