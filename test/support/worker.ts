@@ -65,6 +65,8 @@ export interface Line {
 export interface WorkOptions {
   id?: string;
   graceMs?: number;
+  /** Instead of the Temporal of the test run. */
+  address?: string;
   /** Stages that it runs at once. */
   slots?: number;
   /** Its way to the database, where a test wants to damage it. */
@@ -135,7 +137,7 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
       slots = 100,
     } = options;
     // Of its own: one connection takes no two workers of one queue.
-    const connection = await NativeConnection.connect({ address: stack.temporal.address });
+    const connection = await NativeConnection.connect({ address: options.address ?? stack.temporal.address });
     const attempts = { pool, pipeline: current, stages: stagesOf(current, scripts), logger };
     const worker = await createItemWorker({
       connection,

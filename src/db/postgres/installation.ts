@@ -16,8 +16,9 @@ export async function ensureIdentity(sql: Sql): Promise<Identity> {
   if (found) return found;
   const { cluster, oid } = await readPlace(sql);
   await sql.query(
-    `INSERT INTO installation (name, cluster, database_oid)
-     SELECT CASE WHEN EXISTS (SELECT 1 FROM items WHERE started OR accepted_at IS NOT NULL) THEN '' END, $1, $2
+    `INSERT INTO installation (name, cluster, database_oid, queues_renewed_at)
+     SELECT CASE WHEN EXISTS (SELECT 1 FROM items WHERE started OR accepted_at IS NOT NULL) THEN '' END, $1, $2,
+       CASE WHEN NOT EXISTS (SELECT 1 FROM items) THEN now() END
      ON CONFLICT DO NOTHING`,
     [cluster, oid],
   );
@@ -57,6 +58,11 @@ export async function recordMove(sql: Sql): Promise<void> {
  *  sweep starts them anew under the new names. The id changes too, because the former names may belong to another database. */
 export async function renameIdentity(sql: Sql): Promise<void> {
   await sql.query('UPDATE installation SET id = gen_random_uuid(), name = NULL, created_at = now()');
+}
+
+/** Lets the API start all runs anew that wait for a worker. */
+export async function forgetRenewal(sql: Sql): Promise<void> {
+  await sql.query('UPDATE installation SET queues_renewed_at = NULL, renewed_to = NULL, renewed_to_pipeline = NULL');
 }
 
 /** Makes this database another installation. The workers, the task tokens and the notices that are not delivered yet belong to the

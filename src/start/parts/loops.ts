@@ -7,6 +7,7 @@ import { type Dispatcher, startDispatcher } from '../../loops/dispatcher.js';
 import { startEventHub } from '../../loops/event-hub.js';
 import { startFigureCounter } from '../../loops/figure-counter.js';
 import { type Loop, startLoop } from '../../loops/loop.js';
+import { startQueueRenewal } from '../../loops/queue-renewal.js';
 import { type SweepWatch, startSweepWatch } from '../../loops/sweep-watch.js';
 import { countStarts } from '../../api/items/tell-engine.js';
 import { startWatcher, type Watcher } from '../../loops/watcher.js';
@@ -62,7 +63,8 @@ export function startLoops(parts: LoopParts): Loops {
   const sweeps = startSweepWatch({ pool, schedules, logger });
   const hub = startEventHub({ pool, logger });
   const counting = { pool, pipelines, kept: config.kept, logger };
-  const small = [closeQuietBreakers(parts), ...FIGURE_SOURCES.map((source) => startFigureCounter(source, counting))];
+  const renewal = startQueueRenewal({ pool, engine, pipelines, logger, isAdmitted: () => isAdmitted(parts.admission) });
+  const small = [renewal, closeQuietBreakers(parts), ...FIGURE_SOURCES.map((source) => startFigureCounter(source, counting))];
   const over = new AbortController();
   const identity = `api@${hostname()}:${process.pid}`;
   const working = { config, pool, engine, pipelines, identity, logger, admission: parts.admission };
@@ -76,6 +78,15 @@ export function startLoops(parts: LoopParts): Loops {
     await Promise.all([maintenance, jobs, retired, ...loops.map((each) => each.stop())]);
   }
   return { dispatcher, watcher, sweeps, hub, stop };
+}
+
+function isAdmitted(admission: Admission): boolean {
+  try {
+    admission.id();
+    return true;
+  } catch {
+    return false; // the servers have not answered yet
+  }
 }
 
 function closeQuietBreakers({ pool, pipelines, logger }: LoopParts): Loop {
