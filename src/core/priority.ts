@@ -1,14 +1,23 @@
 /** Temporal's levels, of which 1 goes first. A level waits until nothing waits at the levels before it. */
 export type PriorityKey = 1 | 2 | 3 | 4 | 5;
 
-/** From here on an item is urgent, and goes before everything that is not. */
-export const URGENT = 100;
+/** The lowest priority of each level. Levels are strict, and a lower one starves while a higher one has work: so everybody is at 3
+ *  unless an admin asks for another place. */
+const LEVELS: readonly { key: PriorityKey; from: number }[] = [
+  { key: 1, from: 100 },
+  { key: 2, from: 1 },
+  { key: 3, from: 0 },
+  { key: 4, from: -99 },
+  { key: 5, from: -Infinity },
+];
 
-/** The level of an item's priority. Levels are strict, and a lower one starves while a higher one has work: so everybody is at 3
- *  unless somebody asks for another place. */
+/** The level of an item's priority. */
 export function priorityKeyOf(priority: number): PriorityKey {
-  if (priority >= URGENT) return 1;
-  if (priority >= 1) return 2;
-  if (priority === 0) return 3;
-  return priority > -URGENT ? 4 : 5;
+  return LEVELS.find(({ from }) => priority >= from)?.key ?? 5;
+}
+
+/** The priorities of the level that a priority belongs to: from `from`, and below `below`. */
+export function levelOf(priority: number): { from: number; below: number } {
+  const at = LEVELS.findIndex(({ from }) => priority >= from);
+  return { from: LEVELS[at]?.from ?? -Infinity, below: LEVELS[at - 1]?.from ?? Infinity };
 }

@@ -24,8 +24,9 @@ export const QueuePlace = z
   .object({ position: z.int().min(1), estimate: EstimateAnswer })
   .nullable()
   .describe(
-    `Its place over priority and then age, ${QUEUE_CAP + 1} for that place and all behind it; null: it waits for a person, is ` +
-      'parked or has ended',
+    'An estimate of its place in the order of Temporal: what runs, then level by level of priority, in which the owners take turns; ' +
+      'without Temporal’s setting `matching.enableFairness` the order is age alone. ' +
+      `${QUEUE_CAP + 1} for that place and all behind it; null: it waits for a person, is parked or has ended`,
   );
 export type QueuePlace = z.output<typeof QueuePlace>;
 

@@ -1,5 +1,6 @@
 import { isAwaits, isDoes } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
+import { levelOf } from '../../core/priority.js';
 import type { Throughput } from '../../core/queue-estimate.js';
 import type { Sql } from '../../ports/sql.js';
 import { isPresent } from '../recovery/gone-worker.js';
@@ -12,7 +13,7 @@ export interface Queued {
   priority: number;
   createdAt: Date;
   isPaused: boolean;
-  /** From 1, over priority and then age. */
+  /** From 1, in the order of Temporal as far as the rows tell it. */
   position: number;
   /** The length of the whole queue, at most QUEUE_CAP. */
   total: number;
@@ -27,6 +28,12 @@ function queueCondition(pipeline: Pipeline): string {
   return `pipeline = ${literalOf(pipeline)} AND ended_at IS NULL AND parked_at IS NULL AND state = ANY ($1)`;
 }
 
+/** The items that a worker has. There are as many running tasks as places in all workers. */
+const RUNNING = `running AS MATERIALIZED (SELECT DISTINCT item_id FROM tasks WHERE status = 'running')`;
+
+/** The lowest priority of a priority's level, as SQL. */
+const LEVEL = `CASE WHEN priority >= 100 THEN 100 WHEN priority >= 1 THEN 1 WHEN priority = 0 THEN 0 WHEN priority >= -99 THEN -99 ELSE -100 END`;
+
 /** The first `limit` items of the queue, or of one owner's items, each with its position in the whole queue. Items beyond
  *  QUEUE_CAP are left out. */
 export async function listQueued(
@@ -35,10 +42,17 @@ export async function listQueued(
   { owner, limit }: { owner: string | null; limit: number },
 ): Promise<Queued[]> {
   const { rows } = await sql.query<Queued>(
-    `WITH front AS MATERIALIZED (
+    `WITH ${RUNNING}, front AS MATERIALIZED (
        SELECT id, owner, state, priority, created_at, paused_until FROM items WHERE ${queueCondition(pipeline)} ORDER BY priority DESC, id LIMIT $2
      ), queue AS (
-       SELECT *, (row_number() OVER (ORDER BY priority DESC, id))::int AS position, (count(*) OVER ())::int AS total FROM front
+       SELECT *, (row_number() OVER (ORDER BY runs DESC, level DESC, turn, id))::int AS position, (count(*) OVER ())::int AS total
+       FROM (
+         SELECT *, CASE WHEN runs THEN 0 ELSE row_number() OVER (PARTITION BY runs, level, owner ORDER BY id) END AS turn
+         FROM (
+           SELECT front.*, r.item_id IS NOT NULL AS runs, CASE WHEN r.item_id IS NULL THEN ${LEVEL} ELSE 0 END AS level
+           FROM front LEFT JOIN running r ON r.item_id = front.id
+         ) levelled
+       ) taking_turns
      ), shown AS (SELECT * FROM queue WHERE $3::text IS NULL OR owner = $3 ORDER BY position LIMIT $4)
      SELECT id, owner, state, priority, created_at AS "createdAt", position, total, COALESCE(paused_until > now(), false) AS "isPaused"
      FROM shown ORDER BY position`,
@@ -49,14 +63,47 @@ export async function listQueued(
 
 /** Position from 1. QUEUE_CAP + 1 means that position or a later one. Null: the item is not in the queue. */
 export async function findPosition(sql: Sql, pipeline: Pipeline, id: string): Promise<number | null> {
-  const before = (which: string): string =>
-    `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${queueCondition(pipeline)} AND ${which} LIMIT $2) before)`;
-  const { rows } = await sql.query<{ position: number }>(
-    `SELECT LEAST($2, ${before('priority > i.priority')} + ${before('priority = i.priority AND id < i.id')})::int + 1 AS position
-     FROM (SELECT id, priority FROM items WHERE ${queueCondition(pipeline)} AND id = $3) i`,
-    [automaticStates(pipeline), QUEUE_CAP, id],
+  const { rows } = await sql.query<{ owner: string; priority: number; runs: boolean }>(
+    `SELECT owner, priority, EXISTS (SELECT 1 FROM tasks t WHERE t.item_id = $2 AND t.status = 'running') AS runs
+     FROM items WHERE ${queueCondition(pipeline)} AND id = $2`,
+    [automaticStates(pipeline), id],
   );
-  return rows[0]?.position ?? null;
+  const [item] = rows;
+  if (!item) return null;
+  const before = item.runs ? countRunningBefore(pipeline) : countWaitingBefore(pipeline, levelOf(item.priority));
+  const values = [automaticStates(pipeline), QUEUE_CAP, id, ...(item.runs ? [] : [item.owner])];
+  const counted = await sql.query<{ before: number }>(before, values);
+  return (counted.rows[0]?.before ?? 0) + 1;
+}
+
+function countRunningBefore(pipeline: Pipeline): string {
+  return `WITH ${RUNNING} SELECT LEAST($2::int, ${countRunning(pipeline, 'id < $3')})::int AS before`;
+}
+
+/** One look for each running task: OFFSET keeps the planner from walking the whole queue for them. */
+function countRunning(pipeline: Pipeline, condition: string): string {
+  return `(SELECT count(*) FROM running r, LATERAL (
+      SELECT 1 FROM items WHERE id = r.item_id AND ${queueCondition(pipeline)} AND ${condition} OFFSET 0) item)`;
+}
+
+/** What runs already, the higher levels, and of its level the items whose turn comes before: an owner's first item comes before every
+ *  owner's second. */
+function countWaitingBefore(pipeline: Pipeline, { from, below }: { from: number; below: number }): string {
+  const waiting = `${queueCondition(pipeline)} AND id NOT IN (SELECT item_id FROM running)`;
+  // Subqueries hide the numbers from the planner: it counts the ended items of priority 0 in and walks all live items.
+  const lowest = Number.isFinite(from) ? `priority >= (SELECT ${from})` : 'true';
+  const inLevel = Number.isFinite(below) ? `${lowest} AND priority < (SELECT ${below})` : lowest;
+  const higher = Number.isFinite(below) ? `priority >= ${below}` : 'false';
+  const count = (condition: string): string =>
+    `(SELECT count(*) FROM (SELECT 1 FROM items WHERE ${condition} LIMIT $2) counted)`;
+  return `WITH ${RUNNING}, own AS MATERIALIZED (
+      SELECT ${count(`${waiting} AND ${inLevel} AND owner = $4 AND id < $3`)} + 1 AS turn
+    ), front AS MATERIALIZED (
+      SELECT id, row_number() OVER (PARTITION BY owner ORDER BY id) AS turn FROM (
+        SELECT id, owner FROM items WHERE ${waiting} AND ${inLevel} ORDER BY priority DESC, id LIMIT $2) first
+    )
+    SELECT LEAST($2::int, ${countRunning(pipeline, 'true')} + ${count(`${waiting} AND ${higher}`)}
+      + (SELECT count(*) FROM front, own WHERE front.turn < own.turn OR (front.turn = own.turn AND front.id < $3)))::int AS before`;
 }
 
 /** The newest items that the median is computed from. */

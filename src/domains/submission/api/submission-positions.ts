@@ -26,7 +26,13 @@ const Answer = z.object({
         state: z.string(),
         priority: z.int(),
         createdAt: z.iso.datetime(),
-        position: z.int().min(1).describe('From 1, over priority and then age'),
+        position: z
+          .int()
+          .min(1)
+          .describe(
+            'From 1, an estimate: what runs, then level by level of priority, in which the owners take turns. The order is Temporal’s, and ' +
+              'without its setting `matching.enableFairness` it is age alone',
+          ),
         estimate: EstimateAnswer,
       }),
     )

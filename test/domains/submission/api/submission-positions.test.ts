@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 interface Positions {
   total: number | null;
-  positions: { skillName: string; position: number; estimate: Estimate }[];
+  positions: { id: string; skillName: string; position: number; estimate: Estimate }[];
 }
 
 async function positions(as: Who = ADMIN): Promise<Positions> {
@@ -61,7 +61,7 @@ describe('GET /api/v1/submissions/positions', () => {
     expect(refused.json()).toMatchObject({ code: 'invalid_input', errors: [{ path: 'ids' }] });
   });
 
-  it('counts from 1 over priority, then age, and leaves out what stands in no line', async () => {
+  it('counts from 1 by level, then turn, then age, and leaves out what stands in no line', async () => {
     const { pool } = api.database;
     await makeSubmission(pool, { name: 'found', priority: -10 });
     await makeSubmission(pool, { name: 'first' });
@@ -82,6 +82,25 @@ describe('GET /api/v1/submissions/positions', () => {
     const own = await positions(ALICE);
     expect(own.total).toBe(4);
     expect(own.positions.map(({ position }) => position)).toEqual([1, 2, 4]);
+  });
+
+  it('lets owners take turns within a level, after what runs already', async () => {
+    const { pool } = api.database;
+    for (const name of ['a1', 'a2', 'a3', 'a4']) await makeSubmission(pool, { name });
+    const running = await makeSubmission(pool, { name: 'running', priority: -10 });
+    await pool.query(`INSERT INTO tasks (item_id, visit, stage, status) VALUES ($1, 1, 'fetch', 'running')`, [running]);
+    for (const name of ['b1', 'b2']) await makeSubmission(pool, { name, owner: 'bob' });
+    await makeSubmission(pool, { name: 'urgent', priority: 5 });
+    await makeSubmission(pool, { name: 'a bit urgent', priority: 1 });
+
+    const all = (await positions()).positions;
+
+    const inTurn = ['urgent', 'a bit urgent', 'a1', 'b1', 'a2', 'b2', 'a3', 'a4'];
+    expect(all.map(({ skillName }) => skillName)).toEqual(['running', ...inTurn]);
+    for (const { id, position } of all) {
+      const shown = await api.call({ url: `/api/v1/submissions/${id}`, as: ADMIN });
+      expect(shown.json()).toMatchObject({ queue: { position } });
+    }
   });
 
   it('estimates from how long work took in the last 6 hours, however idle they were', async () => {

@@ -96,14 +96,17 @@ describe('a request among thousands of finished submissions', () => {
     );
     const first = '00000000-0000-7000-8000-000000000000';
     const last = 'ffffffff-ffff-7fff-8fff-ffffffffffff';
+    const behind = 'ffffffff-ffff-7fff-8fff-fffffffffffe';
     await spine.pool.query(
       `INSERT INTO items (id, pipeline, owner, state, priority)
-       VALUES ($1, 'submission', 'ada', 'RECEIVED', 0), ($2, 'submission', 'ada', 'RECEIVED', -10)`,
-      [first, last],
+       VALUES ($1, 'submission', 'ada', 'RECEIVED', 0), ($2, 'submission', 'many', 'RECEIVED', -10), ($3, 'submission', 'ada', 'RECEIVED', -10)`,
+      [first, last, behind],
     );
     await spine.pool.query('VACUUM ANALYZE items');
     expect(await findPosition(spine.pool, submission, first)).toBe(1);
     expect(await findPosition(spine.pool, submission, last)).toBe(QUEUE_CAP + 1);
+    // Its owner's first of the level comes after every owner's first, however many stand there.
+    expect(await findPosition(spine.pool, submission, behind)).toBeLessThan(100);
     const { scanned, found } = await reads((sql) => findPosition(sql, submission, first));
     expect(scanned + sum(Object.values(found))).toBeLessThan(500);
     await spine.pool.query(`DELETE FROM items WHERE owner IN ('many', 'ada')`);
