@@ -58,6 +58,7 @@ const GRACE_MS = 1_000;
 export async function startInstallation(
   settings: Record<string, string> = {},
   firstRoot = projectRoot,
+  isFair = true,
 ): Promise<Installation> {
   await setUp();
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-installation-'));
@@ -117,7 +118,7 @@ export async function startInstallation(
       }),
       parts.killable('temporal', (signal) => {
         const files = { cliPath: findTemporalCli(), dbFile: join(folder, 'temporal.db') };
-        return startTemporal({ ...files, port: temporalPort, log: openLog(logs, 'temporal'), signal });
+        return startTemporal({ ...files, isFair, port: temporalPort, log: openLog(logs, 'temporal'), signal });
       }),
     ]);
     if (firstRoot === projectRoot) await migrate(databaseUrl, join(projectRoot, 'prisma', 'migrations'));
