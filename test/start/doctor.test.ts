@@ -56,6 +56,7 @@ describe('npm run doctor', () => {
       'temporal clock',
       'temporal timers',
       'search attribute',
+      'turns',
       'schedules',
       ...Object.keys(PIPELINES).map((name) => `pipeline ${name}`),
       'installation',

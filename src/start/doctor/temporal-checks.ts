@@ -7,6 +7,7 @@ import { countLivingPollers } from '../../core/living-pollers.js';
 import { nameIn } from '../../core/installation.js';
 import { findPresence } from '../../db/recovery/queue-facts.js';
 import { PIPELINES } from '../../domains/tables.js';
+import { measureTurns, type Turns } from '../../temporal/measure-turns.js';
 import { createTemporalSchedules, DESCRIBE_LIMIT_MS } from '../../temporal/schedules.js';
 import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
 import { taskQueueOf } from '../../temporal/task-queues.js';
@@ -23,6 +24,9 @@ const UNAUTHENTICATED = 16;
 /** Shorter than the limit of a check, so that this check words the finding. */
 const ANSWER_WITHIN_MS = 4_000;
 
+/** The measurement takes two seconds, and more on a busy server. */
+const MEASURED_WITHIN_MS = 15_000;
+
 const QUEUE_TYPE = proto.temporal.api.enums.v1.TaskQueueType;
 const KINDS = { workflow: QUEUE_TYPE.TASK_QUEUE_TYPE_WORKFLOW, activity: QUEUE_TYPE.TASK_QUEUE_TYPE_ACTIVITY } as const;
 
@@ -31,6 +35,7 @@ export const temporalChecks: readonly Check[] = [
   { name: 'temporal clock', needs: TEMPORAL, run: checkClock },
   { name: 'temporal timers', needs: TEMPORAL, run: checkTimers },
   { name: 'search attribute', needs: TEMPORAL, run: checkSearchAttribute },
+  { name: 'turns', needs: TEMPORAL, limitMs: MEASURED_WITHIN_MS, run: checkTurns },
   { name: 'schedules', needs: TEMPORAL, limitMs: DESCRIBE_LIMIT_MS, run: checkSchedules },
   ...Object.keys(PIPELINES).map((name): Check => ({
     name: `pipeline ${name}`,
@@ -100,6 +105,22 @@ async function checkSearchAttribute({ temporal }: Patient): Promise<Finding> {
   return reportWarning(
     `The search attribute ${name} is missing; runs are started without it.`,
     `Create it: temporal operator search-attribute create --name ${name} --type Keyword.`,
+  );
+}
+
+async function checkTurns({ temporal }: Patient): Promise<Finding> {
+  const turns = await measureTurns(temporal).catch((): Turns => 'unknown');
+  if (turns === 'turns') return reportOk('Temporal heeds priorities, and owners take turns where items wait.');
+  if (turns === 'unknown') {
+    return reportWarning(
+      'Whether Temporal heeds priorities and turns could not be measured.',
+      'Look whether its setting matching.enableFairness is true.',
+    );
+  }
+  const lacks = turns === 'levels' ? 'turns between owners' : 'priorities and turns between owners';
+  return reportWarning(
+    `Temporal knows no ${lacks}: one owner's many items stand before all others.`,
+    'Set matching.enableFairness to true in its dynamic configuration, then run npm run installation -- renew-queues.',
   );
 }
 

@@ -71,6 +71,7 @@ describe('the OpenAPI document', () => {
       'post /api/v1/items/{id}/cancel',
       'post /api/v1/items/{id}/decisions',
       'post /api/v1/items/{id}/pause',
+      'post /api/v1/items/{id}/reprioritize',
       'post /api/v1/items/{id}/resume',
       'post /api/v1/items/{id}/retry',
       'post /api/v1/pipelines/{name}/pause',
