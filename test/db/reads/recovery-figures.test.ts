@@ -49,10 +49,10 @@ it('reads no table of what has ended from one end to the other', async () => {
   const read = createRecoveryReader(explaining(plans), PIPELINES, SCHEDULES);
   await read();
 
-  expect(plans.length).toBe(6);
+  expect(plans.length).toBe(7);
   const scanned = plans.filter((plan) => /Seq Scan on (items|attempts|tasks|receipts|job_executions)/.test(plan));
   expect(scanned).toEqual([]);
   // The count of waiting items is shared by the scrapes of a minute.
   await read();
-  expect(plans.length).toBe(11);
+  expect(plans.length).toBe(13);
 });
