@@ -25,6 +25,21 @@ const wakeSignal = defineSignal('wake');
  *  timeout or a lost connection somebody waits; the longest bounds the load on a database that is away. */
 const RETRY = { initialInterval: 200, backoffCoefficient: 2, maximumInterval: 10_000 } as const;
 
+/** Temporal closes the connection of a frozen worker two seconds after the worker's last word (`frontend.keepAliveTime` and
+ *  `keepAliveTimeout`, a second each). Until then the worker's open polls take tasks, and each task taken is lost for a whole heartbeat
+ *  timeout. The rest is the time that the closing itself takes on a busy machine. */
+const POLLS_CLOSED_MS = 2_200;
+
+/** A stage beats four times in a heartbeat timeout, so its last beat may be this much of the timeout older than the worker's last word. */
+const BEAT_SHARE = 1 / 4;
+
+/** The first retry of a stage never meets the open polls of the frozen worker whose beats were missed. With heartbeat timeouts of three
+ *  seconds or more they are closed by then; the shortest, two seconds, must wait 0.7 s. */
+function stageRetry(beatsMs: number) {
+  const silentMs = beatsMs * (1 - BEAT_SHARE);
+  return { ...RETRY, initialInterval: Math.max(RETRY.initialInterval, POLLS_CLOSED_MS - silentMs) };
+}
+
 /** A cancelled run waits until its stage has stopped and said so. By default (whatever its documentation says) it would close
  *  at once, and the attempt, left unended, would count as a crash. */
 const CANCELLATION = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
@@ -114,7 +129,7 @@ function activity(run: OwnRun, step: StageStep | UnitsStep, unit: string): Promi
   const stages = proxyActivities<StageActivities>({
     startToCloseTimeout: step.withinMs + STAGE_GRACE_MS,
     heartbeatTimeout: step.beatsMs,
-    retry: RETRY,
+    retry: stageRetry(step.beatsMs),
     cancellationType: CANCELLATION,
     ...priorityOf(step.priorityKey),
     ...(unit !== '' && { summary: unit }),

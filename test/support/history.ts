@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { type RunRef, workflowIdOf } from '../../src/core/run.js';
 
@@ -13,6 +14,8 @@ export interface RunHistory {
   types: string[];
   /** The activities that were scheduled, by name, in order; local ones are not among them. */
   scheduled: string[];
+  /** How long Temporal waits before it tries each of them for the second time. */
+  firstRetriesMs: number[];
   /** Local activities that ended, as markers tell. */
   local: number;
   /** Why workflow tasks failed: a non-determinism error would be here. */
@@ -36,6 +39,10 @@ export async function historyOf(client: Client, run: Named, runId?: string): Pro
     runId: startedRunId(events),
     types: events.map(typeOf),
     scheduled: events.flatMap((each) => each.activityTaskScheduledEventAttributes?.activityType?.name ?? []),
+    firstRetriesMs: events.flatMap((each) => {
+      const interval = each.activityTaskScheduledEventAttributes?.retryPolicy?.initialInterval;
+      return interval ? tsToMs(interval) : [];
+    }),
     local: events.filter((each) => each.markerRecordedEventAttributes?.markerName === 'core_local_activity').length,
     taskFailures: events.flatMap((each) => failureOf(each) ?? []),
     json: JSON.parse(historyToJSON(history)) as unknown,

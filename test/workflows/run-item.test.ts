@@ -80,6 +80,15 @@ describe.concurrent('one stage per state', () => {
     expect(taskFailures).toEqual([]);
   });
 
+  it('is tried again only when a frozen worker asks for no more work: the shorter the heartbeat timeout, the later', async () => {
+    const line = await working(straight);
+    const run = await line.start();
+
+    expect(await line.closed(run)).toBe('final');
+    // Two seconds of heartbeat timeout in the last stage, four in the others.
+    expect((await historyOf(stack.temporal.client, run)).firstRetriesMs).toEqual([200, 200, 700]);
+  });
+
   it('goes where the outcome says', async () => {
     const line = await working(straight);
     const empty = await line.start({ read: (context) => leave(context, 'empty') });
