@@ -28,7 +28,7 @@ interface Measured {
 export async function benchmark(): Promise<boolean> {
   const fair = await measure(true);
   const without = await measure(false);
-  const rows = { 'with turns': fair, without: without };
+  const rows = { 'with turns': fair, without };
   say(
     `one item of another owner behind ${WAITING} waiting items of one owner, ${STAGE_MS / 1_000} s a stage, 4 places`,
   );

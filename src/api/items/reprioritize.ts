@@ -6,7 +6,7 @@ import { textUpTo } from '../http/text-up-to.js';
 import { pipelineOf, type ReaderDeps } from './item-reader.js';
 import { startRun, tellEngine } from './tell-engine.js';
 
-export const Priority = z
+const Priority = z
   .int()
   .min(-1_000)
   .max(1_000)
