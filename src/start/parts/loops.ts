@@ -64,7 +64,11 @@ export function startLoops(parts: LoopParts): Loops {
   const hub = startEventHub({ pool, logger });
   const counting = { pool, pipelines, kept: config.kept, logger };
   const renewal = startQueueRenewal({ pool, engine, pipelines, logger, isAdmitted: () => isAdmitted(parts.admission) });
-  const small = [renewal, closeQuietBreakers(parts), ...FIGURE_SOURCES.map((source) => startFigureCounter(source, counting))];
+  const small = [
+    renewal,
+    closeQuietBreakers(parts),
+    ...FIGURE_SOURCES.map((source) => startFigureCounter(source, counting)),
+  ];
   const over = new AbortController();
   const identity = `api@${hostname()}:${process.pid}`;
   const working = { config, pool, engine, pipelines, identity, logger, admission: parts.admission };
