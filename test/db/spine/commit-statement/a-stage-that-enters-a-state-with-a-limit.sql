@@ -51,7 +51,7 @@ SELECT
     ELSE least(31536000000, ceil(extract(epoch FROM paused_until - now()) * 1000)) END::float8 END AS "pausedForMs" FROM items WHERE id = $1 FOR NO KEY UPDATE;
 -- $1 = 'the item'
 
-SELECT status, outcome, note, crashes, COALESCE(error_class, 'UNKNOWN') AS "errorClass",
+SELECT status, outcome, note, crashes, own_deaths AS "ownDeaths", COALESCE(error_class, 'UNKNOWN') AS "errorClass",
        COALESCE(error_message, 'no reason recorded') AS "errorMessage"
      FROM tasks WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = '';
 -- $1 = 'the item'
