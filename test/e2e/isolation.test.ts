@@ -83,7 +83,8 @@ describe('a stage that was running at as many worker deaths as make a suspect', 
     await admin.post(`/api/v1/items/${id}/decisions`, { outcome: 'approve' });
     await admin.reaches(id, 'DONE', WITHIN_MS);
 
-    expect(await isolatedAttemptsOf(id)).toEqual(['spread unit-2 done', 'second done']);
+    // Units that ran beside the killed one may be suspects too.
+    expect(await isolatedAttemptsOf(id)).toEqual(expect.arrayContaining(['spread unit-2 done', 'second done']));
     expect((await effectsOf(installation.pool, id)).toSorted()).toEqual([
       ...['1 first', '1 second', '1 spread unit-1', '1 spread unit-2', '1 spread unit-3', '1 third'],
     ]);

@@ -16,8 +16,8 @@ const looks = (isNew: string): Change[] => [
   },
   {
     file: 'workflows/run-item.ts',
-    from: `step = await perform(run, step);`,
-    to: `if (looksFirst && step.do === 'stage') await nextStep(run);\n      step = await perform(run, step);`,
+    from: `step = await perform(run, step, priorityKey);`,
+    to: `if (looksFirst && step.do === 'stage') await askRow(run, priorityKey);\n      step = await perform(run, step, priorityKey);`,
   },
 ];
 
