@@ -74,6 +74,8 @@ export type Wanted = string | number | boolean | null | RegExp | ((value: unknow
 
 export interface WantedReceipt {
   reason: Reason;
+  /** As right, where two things may happen that cost the item the same. */
+  orReason?: Reason;
   actorType: 'system' | 'admin';
   result: 'moving' | 'parked';
   stagesAgain: readonly string[];

@@ -146,10 +146,14 @@ const workerDied: FaultCase = {
     nextAt: 'none',
     ends: 'DONE',
     receipts: [{ reason: 'worker_died', actorType: 'system', result: 'moving', stagesAgain: ['first'] }],
-    // Temporal may have given the task to the frozen worker, which asks for work until it is frozen.
+    // Temporal may have given the task to the frozen worker, which asks for work until it is frozen. A worker that wakes and begins just
+    // when Temporal gives it up is alive and at work, and gives the task back.
     orReceipts: [
       { reason: 'worker_died', actorType: 'system', result: 'moving', stagesAgain: ['first'] },
-      { reason: 'silent_worker', actorType: 'system', result: 'moving', stagesAgain: ['first'] },
+      {
+        ...{ reason: 'silent_worker', orReason: 'engine_unreachable' },
+        ...{ actorType: 'system', result: 'moving', stagesAgain: ['first'] },
+      },
     ],
     trail: WALKED,
     effects: STAGES,
