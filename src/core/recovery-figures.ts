@@ -8,7 +8,7 @@ export interface RecoveryFigures {
    *  ones. A pipeline without ended items is left out. */
   failureRates: { pipeline: string; rate: number }[];
   parked: { pipeline: string; count: number }[];
-  /** Stages in processes of their own, those that wait for a place, and deaths of such processes in the last hour. */
+  /** How many isolated stages run, how many suspects wait for a place, and how many isolated processes died in the last hour. */
   isolated: { pipeline: string; running: number; waiting: number; deaths: number }[];
   /** The last complete sweep of each pipeline. */
   sweeps: SweepFigures[];

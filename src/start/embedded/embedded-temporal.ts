@@ -79,7 +79,7 @@ function flagsOf({
     ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=200'],
     ...['--dynamic-config-value', `history.timerProcessorMaxTimeShift="${timerShiftMs}ms"`],
     ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
-    // It switches on priorities as well. Without it a backlog is worked off first in, first out, whoever owns it.
+    // Fairness switches priorities on as well. Without it Temporal works a backlog off first in, first out, whoever owns the items.
     ...['--dynamic-config-value', `matching.enableFairness=${isFair}`],
     // With the default of four, and a few workers, the last items of a batch came a second or two late now and then.
     ...['--dynamic-config-value', 'matching.numTaskqueueReadPartitions=1'],

@@ -4,7 +4,7 @@ import type { Pipeline } from '../../core/pipeline.js';
 import { assertSoundTable } from '../../core/sound-table.js';
 import { PIPELINES } from '../../domains/tables.js';
 
-/** The tables as this installation has them: with the settings of each, and those that all have in common. */
+/** The pipelines' tables with the settings of this installation: those of each pipeline, and those that all pipelines share. */
 export function pipelinesOf({ pipelines, breaker, deaths }: Config): Record<string, Pipeline> {
   return Object.fromEntries(
     Object.entries(PIPELINES).map(([name, table]) => {

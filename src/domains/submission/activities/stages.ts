@@ -81,7 +81,7 @@ export function submissionStages(deps: SubmissionDeps): Stages<typeof submission
         // fault.
         note: {
           ...{ score, model, ...((outcome === 'concerns' || concerns.length > 0) && { concerns }) },
-          // The owner is told the score that was needed then, whatever the setting is now.
+          // The rejection names the score that was needed when the skill was judged. The setting may change later.
           ...(outcome === 'fail' && { needed: deps.judge.thresholds.review }),
         },
         save: saveJudgement(item.id, key, judgement),

@@ -35,7 +35,7 @@ function isDays(value: string): boolean {
   return /^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_DAYS;
 }
 
-/** The promises as written in the code, with those that are set in their place. */
+/** The promised times of the code. A promise that SUBMISSION_SLA names takes the place of the written one. */
 export function slaOf({ SUBMISSION_SLA: set = {} }: z.output<z.ZodObject<typeof slaVariables>>): SlaTargets {
   const targets = SLA_NAMES.map((name) => {
     const [typical, p95] = set[name]?.split('-').map(Number) ?? [];
