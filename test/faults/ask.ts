@@ -69,7 +69,7 @@ export async function askWhileHeld(field: Field, fault: FaultCase, victim: Victi
     if (asked.settledMs === null) return Date.now() - victim.at > fault.seenWithinMs;
     if (sumOf(asked.answers) < ENOUGH) return false;
     if (asked.differing?.length !== 0 && Date.now() - sameAt < LISTS_LATE_MS) return false;
-    return isHeldLongEnough(field, fault, victim);
+    return isHeldLongEnough(field, fault, victim, asked.settledMs);
   }
 
   await until(
@@ -89,9 +89,16 @@ function isListTurn(answers: number): boolean {
   return answers === 0 || answers >= LEAST;
 }
 
-async function isHeldLongEnough(field: Field, { heldUntil }: FaultCase, { id, at }: Victim): Promise<boolean> {
+/** A sweep that ran before the fault could be seen says nothing of it: frozen workers still count as there for twenty seconds. */
+async function isHeldLongEnough(
+  field: Field,
+  { heldUntil }: FaultCase,
+  { id, at }: Victim,
+  settledMs: number,
+): Promise<boolean> {
   if (heldUntil === undefined) return true;
-  return heldUntil === 'stuck' ? Date.now() > at + STUCK_MS : field.sweptSince(id, at);
+  if (heldUntil === 'stuck') return Date.now() > at + STUCK_MS;
+  return field.sweptSince(id, at + Math.max(STUCK_MS, settledMs));
 }
 
 /** A list asks Temporal's search index, which is a moment late, and later on a busy machine. */

@@ -5,7 +5,7 @@ import { type Caller, callerOf } from '../e2e/caller.js';
 import { itemOf, taskOf } from '../support/facts.js';
 import type { Installation } from '../support/installation.js';
 import { until } from '../support/until.js';
-import { STUCK_MS, SWEEP_MS } from './settings.js';
+import { SWEEP_MS } from './settings.js';
 
 /** What a list says of an item. */
 export interface ListLine {
@@ -29,7 +29,7 @@ export interface Field {
   runOf(id: string): Promise<{ status: string; handle: ReturnType<Client['workflow']['getHandle']> }>;
   /** How many of the item's tasks are running, by its rows. */
   runningTasks(id: string): Promise<number>;
-  /** Whether a sweep of the item's pipeline has ended that began after an item silent since then was stuck. */
+  /** Whether a sweep of the item's pipeline has begun and ended after that moment. */
   sweptSince(id: string, at: number): Promise<boolean>;
   /** By the database's clock. */
   now(): Promise<Date>;
@@ -86,10 +86,10 @@ export async function openField(installation: Installation): Promise<Field> {
       return (await one<{ n: number }>(text, [id]))?.n ?? 0;
     },
     async sweptSince(id, at) {
-      // No sweep lasts longer than from one to the next: one that ended this late began after the item was stuck.
+      // No sweep lasts longer than from one to the next: one that ended this late began after that moment.
       const text = `SELECT 1 FROM job_executions j JOIN items i ON j.job = 'sweep-' || i.pipeline
         WHERE i.id = $1 AND j.status = 'completed' AND j.ended_at > $2`;
-      return (await one(text, [id, new Date(at + STUCK_MS + SWEEP_MS)])) !== undefined;
+      return (await one(text, [id, new Date(at + SWEEP_MS)])) !== undefined;
     },
     close: () => connection.close(),
   };
