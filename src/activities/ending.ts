@@ -1,8 +1,8 @@
 import { classifyError } from '../core/error-class.js';
-import { askedWaitMs, isRetryable } from '../core/errors.js';
+import { AppError, askedWaitMs, isRetryable } from '../core/errors.js';
 import { stageOf } from '../core/machine.js';
 import type { Pipeline, StageRow } from '../core/pipeline.js';
-import { msOf } from '../core/span.js';
+import { msOf, type Span } from '../core/span.js';
 import { storableText } from '../db/postgres/parameters.js';
 import type { Claimed, Ending } from '../db/spine/attempt.js';
 
@@ -26,12 +26,18 @@ export function errorEnding(pipeline: Pipeline, claimed: Claimed, cause: Error):
 }
 
 /** A process that did not start says nothing about the stage: its worker may be stopping, or the machine short of memory. */
-const UNBEGUN_RETRY_MS = 5_000;
+const UNBEGUN_RETRY = { first: '5s', max: '1m' } as const;
 
-/** The ending of an attempt whose stage never began. The next try comes after a wait, and no try is spent. */
-export function unbegunEnding({ stage }: Claimed, message: string): Ending {
-  const error = { class: 'UNKNOWN', message: storableText(message.slice(0, MAX_MESSAGE)), stage } as const;
-  return { is: 'error', error, retryInMs: UNBEGUN_RETRY_MS, isFree: true };
+/** Over a quarter of an hour. A process that did not start by then will not start by itself. */
+const FREE_ATTEMPTS = 20;
+
+/** The ending of an attempt whose stage never began. The next try comes after a wait. No try is spent at first; later attempts end
+ *  like any that fails, so that somebody hears of it. */
+export function unbegunEnding(pipeline: Pipeline, claimed: Claimed, message: string): Ending {
+  const cause = new AppError('internal', message);
+  if (claimed.attempt > FREE_ATTEMPTS) return errorEnding(pipeline, claimed, cause);
+  const error = { class: classifyError(cause), message: storableMessageOf(cause), stage: claimed.stage };
+  return { is: 'error', error, retryInMs: doubled(UNBEGUN_RETRY, claimed.attempt - 1), isFree: true };
 }
 
 /** A try before the service is back would fail and cost one of the few tries. */
@@ -46,6 +52,9 @@ function storableMessageOf(cause: Error): string {
 }
 
 function retryDelayMs(row: StageRow, errorsBefore: number): number {
-  const { first, max } = row.backoff ?? DEFAULT_BACKOFF;
-  return Math.min(msOf(max), msOf(first) * 2 ** errorsBefore);
+  return doubled(row.backoff ?? DEFAULT_BACKOFF, errorsBefore);
+}
+
+function doubled({ first, max }: { first: Span; max: Span }, times: number): number {
+  return Math.min(msOf(max), msOf(first) * 2 ** times);
 }

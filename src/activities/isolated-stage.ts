@@ -47,7 +47,7 @@ export async function runIsolated(deps: AttemptDeps & { isolation: Isolation }, 
     return commitEnding(
       settle,
       claimed,
-      unbegunEnding(claimed, `the process for ${claimed.stage} did not start: it ${death.how}`),
+      unbegunEnding(pipeline, claimed, `the process for ${claimed.stage} did not start: it ${death.how}`),
     );
   }
   logger.warn({ how: death.how }, 'isolated process died');

@@ -151,6 +151,16 @@ describe('the worker of an isolated stage', () => {
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ ownDeaths: 0, crashes: 2, errors: 0 });
   });
 
+  it('has a process that has not begun twenty times fail like any attempt, so that its tries end', async () => {
+    const { id, claimed, child, run } = await isolate();
+    claimed.attempt = 21;
+    const running = run();
+    child.end('could not be started (spawn EAGAIN)');
+
+    expect(await running).toMatchObject({ is: 'retry' });
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ ownDeaths: 0, errors: 1 });
+  });
+
   it('beats the row until the process does it', async () => {
     const { id, claimed, child, run } = await isolate();
     const stale = `UPDATE tasks SET beat_at = started_at - interval '1 minute' WHERE item_id = $1`;
