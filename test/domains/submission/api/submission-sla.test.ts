@@ -54,7 +54,7 @@ describe('GET /api/v1/admin/sla', () => {
       });
     }
     await countAll(pool);
-    await refreshAggregate(pool, 'submission-sla');
+    await refreshAggregate(pool, 'submission-sla', aggregatesFor(DEFAULT_SLA));
 
     const byName = Object.fromEntries((await sla()).targets.map((each) => [each.name, each]));
     expect(byName['tier1']).toMatchObject({
@@ -158,7 +158,7 @@ describe('promised times that an operator sets', () => {
     });
     await countAll(pool);
 
-    await refreshAggregate(pool, 'submission-sla');
+    await refreshAggregate(pool, 'submission-sla', aggregatesFor(DEFAULT_SLA));
     expect(await tier1()).toMatchObject({ typical: { target: 250 }, sampleSize: 1, withinTypical: null, isMet: null });
 
     const { sla: targets } = settingsOf(loadConfig(environment), submissionDomain);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
+import { aggregatesFor, refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
+import { DEFAULT_SLA } from '../../../../src/domains/submission/core/sla.js';
 import { makeSubmission } from '../support/submissions.js';
 import { ALICE, type TestApi } from '../../../api/setup.js';
 import { openSubmissionApi } from '../support/api.js';
@@ -22,7 +23,7 @@ describe('GET /api/v1/submissions/stats', () => {
     await makeSubmission(pool, { state: 'NEEDS_REVIEW' });
     expect((await api.call({ url, as: ALICE })).json()).toEqual({ computedAt: null, ageSeconds: null, stats: null });
 
-    await refreshAggregate(pool, 'submission-stats');
+    await refreshAggregate(pool, 'submission-stats', aggregatesFor(DEFAULT_SLA));
     await pool.query(`UPDATE aggregates SET computed_at = now() - interval '5 minutes'`);
     await makeSubmission(pool);
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
+import { aggregatesFor, refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
+import { DEFAULT_SLA } from '../../../../src/domains/submission/core/sla.js';
 import { type TestApi, VIEWER } from '../../../api/setup.js';
 import { countAll } from '../../../support/figures.js';
 import { openSubmissionApi } from '../support/api.js';
@@ -31,8 +32,8 @@ describe('the metrics of submissions', () => {
     await makeSubmission(pool, { state: 'REJECTED', endedAgo: 1, moves: [['REJECTED', 1]] });
     await makeSubmission(pool, { state: 'REJECTED', endedAgo: 1, moves: [['REJECTED', 1, 'cancelled', 'user']] });
     await countAll(pool);
-    await refreshAggregate(pool, 'submission-stats');
-    await refreshAggregate(pool, 'submission-sla');
+    await refreshAggregate(pool, 'submission-stats', aggregatesFor(DEFAULT_SLA));
+    await refreshAggregate(pool, 'submission-sla', aggregatesFor(DEFAULT_SLA));
 
     const lines = await scrape();
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
+import { aggregatesFor, refreshAggregate } from '../../../../src/domains/submission/activities/jobs/stats.js';
 import { findAggregate } from '../../../../src/domains/submission/db/aggregates.js';
 import { DEFAULT_SLA } from '../../../../src/domains/submission/core/sla.js';
 import { computeSubmissionSla } from '../../../../src/domains/submission/db/submission-sla.js';
@@ -130,14 +130,14 @@ describe('what is promised of submissions', () => {
 describe('refreshing them', () => {
   it('keeps the figures with the time they were computed at, and the last ones until then', async () => {
     expect(await findAggregate(spine.pool, 'submission-stats')).toBeNull();
-    await refreshAggregate(spine.limited, 'submission-stats');
+    await refreshAggregate(spine.limited, 'submission-stats', aggregatesFor(DEFAULT_SLA));
     await spine.pool.query(`UPDATE aggregates SET computed_at = now() - interval '90 seconds'`);
     await makeSubmission(spine.pool);
 
     const before = await findAggregate<{ total: number }>(spine.pool, 'submission-stats');
     expect(before).toMatchObject({ figures: { total: 0 } });
     expect(before?.ageMs).toBeGreaterThanOrEqual(89_000);
-    await refreshAggregate(spine.limited, 'submission-stats');
+    await refreshAggregate(spine.limited, 'submission-stats', aggregatesFor(DEFAULT_SLA));
     const after = await findAggregate<{ total: number }>(spine.pool, 'submission-stats');
     expect(after).toMatchObject({ figures: { total: 1 } });
     expect(after?.ageMs).toBeLessThan(60_000);

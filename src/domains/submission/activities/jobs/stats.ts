@@ -4,7 +4,7 @@ import { retryPatiently } from '../../../../activities/patience.js';
 import { databaseFaultOf } from '../../../../db/postgres/database-fault.js';
 import type { JobPage } from '../../../../ports/job.js';
 import type { Sql } from '../../../../ports/sql.js';
-import { DEFAULT_SLA, type SlaTargets } from '../../core/sla.js';
+import type { SlaTargets } from '../../core/sla.js';
 import { AGGREGATES, type AggregateName } from '../../core/aggregates.js';
 import { storeAggregate } from '../../db/aggregates.js';
 import { computeSubmissionSla } from '../../db/submission-sla.js';
@@ -24,11 +24,7 @@ export function aggregatesFor(targets: SlaTargets): Computed {
 }
 
 /** Computes the figures anew and puts them in the place of the last. */
-export async function refreshAggregate(
-  sql: Sql,
-  name: AggregateName,
-  computed = aggregatesFor(DEFAULT_SLA),
-): Promise<void> {
+export async function refreshAggregate(sql: Sql, name: AggregateName, computed: Computed): Promise<void> {
   await storeAggregate(sql, name, await computed[name](sql));
 }
 
