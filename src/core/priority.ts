@@ -3,7 +3,7 @@ export type PriorityKey = 1 | 2 | 3 | 4 | 5;
 
 /** The lowest priority of each level. Levels are strict, and a lower one starves while a higher one has work: so everybody is at 3
  *  unless an admin asks for another place. */
-const LEVELS: readonly { key: PriorityKey; from: number }[] = [
+export const LEVELS: readonly { key: PriorityKey; from: number }[] = [
   { key: 1, from: 100 },
   { key: 2, from: 1 },
   { key: 3, from: 0 },

@@ -1,6 +1,6 @@
 import { isAwaits, isDoes } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
-import { levelOf } from '../../core/priority.js';
+import { LEVELS, levelOf } from '../../core/priority.js';
 import type { Throughput } from '../../core/queue-estimate.js';
 import type { Sql } from '../../ports/sql.js';
 import { isPresent } from '../recovery/gone-worker.js';
@@ -31,21 +31,24 @@ function queueCondition(pipeline: Pipeline): string {
 /** The items that a worker has. There are as many running tasks as places in all workers. */
 const RUNNING = `running AS MATERIALIZED (SELECT DISTINCT item_id FROM tasks WHERE status = 'running')`;
 
-/** The lowest priority of a priority's level, as SQL. */
-const LEVEL = `CASE WHEN priority >= 100 THEN 100 WHEN priority >= 1 THEN 1 WHEN priority = 0 THEN 0 WHEN priority >= -99 THEN -99 ELSE -100 END`;
+/** The key of a priority's level, as SQL; the lowest key goes first. */
+const LEVEL = `CASE ${LEVELS.map(({ key, from }) => (Number.isFinite(from) ? `WHEN priority >= ${from} THEN ${key}` : `ELSE ${key}`)).join(' ')} END`;
 
-/** The first `limit` items of the queue, or of one owner's items, each with its position in the whole queue. Items beyond
- *  QUEUE_CAP are left out. */
+/** The first `limit` items of the queue, or of one owner's items, each with its position in the whole queue. Other owners' items
+ *  beyond QUEUE_CAP are left out. The owner's own first items are not: their turn comes early, however many items others have. */
 export async function listQueued(
   sql: Sql,
   pipeline: Pipeline,
   { owner, limit }: { owner: string | null; limit: number },
 ): Promise<Queued[]> {
   const { rows } = await sql.query<Queued>(
-    `WITH ${RUNNING}, front AS MATERIALIZED (
-       SELECT id, owner, state, priority, created_at, paused_until FROM items WHERE ${queueCondition(pipeline)} ORDER BY priority DESC, id LIMIT $2
+    `WITH ${RUNNING}, waiting AS (
+       SELECT id, owner, state, priority, created_at, paused_until FROM items WHERE ${queueCondition(pipeline)}
+     ), front AS MATERIALIZED (
+       (SELECT * FROM waiting ORDER BY priority DESC, id LIMIT $2)
+       UNION (SELECT * FROM waiting WHERE owner = $3 ORDER BY priority DESC, id LIMIT $4)
      ), queue AS (
-       SELECT *, (row_number() OVER (ORDER BY runs DESC, level DESC, turn, id))::int AS position, (count(*) OVER ())::int AS total
+       SELECT *, (row_number() OVER (ORDER BY runs DESC, level, turn, id))::int AS position, LEAST($2::int, count(*) OVER ())::int AS total
        FROM (
          SELECT *, CASE WHEN runs THEN 0 ELSE row_number() OVER (PARTITION BY runs, level, owner ORDER BY id) END AS turn
          FROM (

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Estimate } from '../../../../src/core/queue-estimate.js';
+import { QUEUE_CAP } from '../../../../src/db/reads/queue.js';
 import { makeSubmission } from '../support/submissions.js';
 import { ADMIN, ALICE, type TestApi, type Who } from '../../../api/setup.js';
 import { openSubmissionApi } from '../support/api.js';
@@ -101,6 +102,21 @@ describe('GET /api/v1/submissions/positions', () => {
       const shown = await api.call({ url: `/api/v1/submissions/${id}`, as: ADMIN });
       expect(shown.json()).toMatchObject({ queue: { position } });
     }
+  });
+
+  it('tells owners their place behind more items of others than are counted', async () => {
+    const { pool } = api.database;
+    await pool.query(
+      `INSERT INTO items (id, pipeline, owner, state, started)
+       SELECT uuidv7(interval '-1 hour'), 'submission', 'ada', 'RECEIVED', true FROM generate_series(1, ${QUEUE_CAP + 1})`,
+    );
+    const id = await makeSubmission(pool, { owner: 'alice', name: 'behind' });
+
+    const own = await positions(ALICE);
+
+    expect(own).toMatchObject({ total: QUEUE_CAP, positions: [{ id, skillName: 'behind', position: 2 }] });
+    const shown = await api.call({ url: `/api/v1/submissions/${id}`, as: ALICE });
+    expect(shown.json()).toMatchObject({ queue: { position: 2 } });
   });
 
   it('estimates from how long work took in the last 6 hours, however idle they were', async () => {
