@@ -1,4 +1,5 @@
 import type { OfInstallation } from './installation.js';
+import type { PriorityKey } from './priority.js';
 import type { Step } from './step.js';
 
 /** Identifies one run. */
@@ -10,6 +11,8 @@ export interface RunRef {
 
 export interface RunInput extends RunRef, OfInstallation {
   step: Step;
+  /** The level that the run was told last, before it continued as new; without it, the level of its start. */
+  priorityKey?: PriorityKey;
   /** After so many units the run continues as new, with an empty history; without it, the run's own limit holds. */
   unitsPerRun?: number;
 }

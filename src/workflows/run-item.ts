@@ -66,7 +66,7 @@ export async function runItem(input: RunInput): Promise<EndStep['why']> {
 
   let step = input.step;
   let seen = 0;
-  let priorityKey: PriorityKey | undefined;
+  let priorityKey = input.priorityKey;
   let unitsDone = 0;
   const unitsPerRun = input.unitsPerRun ?? UNITS_PER_RUN;
   try {
@@ -75,7 +75,7 @@ export async function runItem(input: RunInput): Promise<EndStep['why']> {
       if (step.do === 'end') break;
       if (step.do === 'wait') await waitForWake(step, () => wakes > seen);
       if (unitsDone >= unitsPerRun || workflowInfo().continueAsNewSuggested) {
-        await continueAsNew<typeof runItem>({ ...input, step: { do: 'next' } });
+        await continueAsNew<typeof runItem>({ ...input, ...(priorityKey && { priorityKey }), step: { do: 'next' } });
       }
       // Counted before the call, so that a wake which arrives during it is not missed.
       seen = wakes;
