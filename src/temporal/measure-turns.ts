@@ -18,9 +18,9 @@ const SETTLE_MS = 500;
 const POLL_LIMIT_MS = 4_000;
 
 /** Puts tasks of one owner, of another owner, and of a higher level into a queue that nobody polls, in this order, and looks which come
- *  first. The runs are deleted afterwards. */
-export async function measureTurns(client: Client): Promise<Turns> {
-  const queue = `doctor-turns-${randomUUID()}`;
+ *  first. The queue's name begins with `prefix`. The runs are deleted afterwards. */
+export async function measureTurns(client: Client, prefix: string): Promise<Turns> {
+  const queue = `${prefix}-${randomUUID()}`;
   const ids: string[] = [];
   const put = async (kind: string, count: number, priorityKey: number, fairnessKey: string): Promise<void> => {
     const some = Array.from({ length: count }, (_, n) => `${queue}:${kind}:${n}`);

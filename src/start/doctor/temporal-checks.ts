@@ -4,10 +4,11 @@ import { isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { giveUpAfter } from '../../api/items/engine-health.js';
 import { countLivingPollers } from '../../core/living-pollers.js';
+import { messageOf } from '../../core/errors.js';
 import { nameIn } from '../../core/installation.js';
 import { findPresence } from '../../db/recovery/queue-facts.js';
 import { PIPELINES } from '../../domains/tables.js';
-import { measureTurns, type Turns } from '../../temporal/measure-turns.js';
+import { measureTurns } from '../../temporal/measure-turns.js';
 import { createTemporalSchedules, DESCRIBE_LIMIT_MS } from '../../temporal/schedules.js';
 import { hasSearchAttribute, PIPELINE_ATTRIBUTE } from '../../temporal/search-attributes.js';
 import { taskQueueOf } from '../../temporal/task-queues.js';
@@ -108,12 +109,15 @@ async function checkSearchAttribute({ temporal }: Patient): Promise<Finding> {
   );
 }
 
-async function checkTurns({ temporal }: Patient): Promise<Finding> {
-  const turns = await measureTurns(temporal).catch((): Turns => 'unknown');
+async function checkTurns({ config, temporal }: Patient): Promise<Finding> {
+  const turns = await measureTurns(temporal, nameIn(config.installation, 'doctor-turns')).catch((error: unknown) => ({
+    error,
+  }));
   if (turns === 'turns') return reportOk('Temporal heeds priorities, and owners take turns where items wait.');
-  if (turns === 'unknown') {
+  if (turns === 'unknown' || typeof turns === 'object') {
+    const why = typeof turns === 'object' ? ` (${messageOf(turns.error)})` : '';
     return reportWarning(
-      'Whether Temporal heeds priorities and turns could not be measured.',
+      `Whether Temporal heeds priorities and turns could not be measured${why}.`,
       'Look whether its setting matching.enableFairness is true.',
     );
   }
