@@ -32,6 +32,7 @@ export function engineInMemory(stuck: readonly string[], live: readonly string[]
     terminate: () => unasked('terminate'),
     failAttempt: () => unasked('failAttempt'),
     resetSticky: () => unasked('resetSticky'),
+    heedsPriorities: () => unasked('heedsPriorities'),
     ping: () => Promise.resolve(),
   };
 }

@@ -42,6 +42,8 @@ export interface Engine {
   failAttempt(token: Uint8Array, why: string): Promise<boolean>;
   /** Lets any worker take the run's next workflow task, not only the worker that has the run cached. */
   resetSticky(run: RunRef): Promise<void>;
+  /** Whether work that waits goes first by its priority. A server that does not know priorities hands out what came first. */
+  heedsPriorities(): Promise<boolean>;
   /** Throws when the engine does not answer. */
   ping(): Promise<void>;
 }

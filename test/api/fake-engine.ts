@@ -16,6 +16,8 @@ export interface FakeEngine extends Engine {
   isIndexed: boolean;
   /** Whether its search index fails while everything else answers. */
   isIndexAway: boolean;
+  /** Whether it knows priorities. */
+  isFair: boolean;
   /** The questions to the search index, and how often a single run was described. */
   lookedUp: (readonly RunRef[])[];
   described: number;
@@ -36,6 +38,7 @@ export function createFakeEngine(): FakeEngine {
     queueStatus: { pollers: [], backlog: 0, oldestMs: null },
     isIndexed: true,
     isIndexAway: false,
+    isFair: true,
     lookedUp: [],
     described: 0,
     open: [],
@@ -86,6 +89,10 @@ export function createFakeEngine(): FakeEngine {
     async resetSticky(run) {
       await answer();
       engine.unstuck.push(run);
+    },
+    async heedsPriorities() {
+      await answer();
+      return engine.isFair;
     },
     ping: () => answer(),
   };

@@ -97,7 +97,12 @@ describe('of the items that wait for a worker', () => {
       [last, 5],
       [first, -200],
     ] as const) {
-      const changed = await reprioritizeItem(stack.limited, line.find, { itemId: run.itemId, actor: ROOT, priority });
+      const changed = await reprioritizeItem(stack.limited, line.find, {
+        itemId: run.itemId,
+        actor: ROOT,
+        priority,
+        heedsPriorities: true,
+      });
       expect(changed).toMatchObject({ restarted: true, epoch: 2 });
       await stack.engine.terminate(run, 'it has another priority');
       await waits(line, await line.restart(run.itemId));

@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { findTemporalCli } from '../../scripts/find-temporal-cli.mjs';
 import { startTemporal } from '../../src/start/embedded/embedded-temporal.js';
 import { createTemporalClient } from '../../src/temporal/connection.js';
+import { createTemporalEngine } from '../../src/temporal/engine.js';
 import { measureTurns } from '../../src/temporal/measure-turns.js';
 import { freePort } from '../support/free-port.js';
 import { until } from '../support/until.js';
@@ -19,6 +20,8 @@ it.each([
   onTestFinished(() => server.stop());
   const client = createTemporalClient({ address: server.address, namespace: 'default', tls: false });
   onTestFinished(() => client.connection.close());
-  expect(await measureTurns(client)).toBe(turns);
+  expect(await measureTurns(client, 'doctor-turns')).toBe(turns);
+  const engine = createTemporalEngine(client);
+  expect(await engine.heedsPriorities()).toBe(isFair);
   await until('its runs are deleted', async () => (await client.workflow.count()).count === 0);
 });

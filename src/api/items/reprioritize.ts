@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { reprioritizeItem, type Request } from '../../db/spine/control.js';
 import { runStartOf } from '../../db/spine/items.js';
 import { textUpTo } from '../http/text-up-to.js';
+import type { Engine } from '../../ports/engine.js';
+import { giveUpAfter } from './engine-health.js';
 import { pipelineOf, type ReaderDeps } from './item-reader.js';
 import { startRun, tellEngine } from './tell-engine.js';
 
@@ -15,6 +17,9 @@ const Priority = z
       'within a level the owners take turns, whatever the exact number is',
   );
 
+/** The caller waits no longer than this for Temporal. */
+const PATIENCE_MS = 3_000;
+
 export const PriorityBody = z.strictObject({ priority: Priority, reason: textUpTo(2_000).optional() });
 
 /** Gives an item another priority. The start and the end are best effort: the dispatcher starts runs that are not started, and a run of
@@ -24,9 +29,20 @@ export async function reprioritize(
   log: FastifyBaseLogger,
   request: Request & { priority: number },
 ): Promise<void> {
-  const changed = await reprioritizeItem(deps.pool, (name) => pipelineOf(deps, name), request);
+  const heedsPriorities = await doesHeedPriorities(deps.engine);
+  const changed = await reprioritizeItem(deps.pool, (name) => pipelineOf(deps, name), { ...request, heedsPriorities });
   if (!changed.restarted) return;
   const run = runStartOf(pipelineOf(deps, changed.pipeline), changed);
   await startRun(deps, log, run);
   await tellEngine(log, () => deps.engine.terminate({ ...run, epoch: run.epoch - 1 }, 'it has another priority'));
+}
+
+/** Where Temporal knows no priorities, a new run would stand behind everything that waits. Where it does not answer, the item gets its new
+ *  run: a run that keeps its old level would be worse on most servers. */
+async function doesHeedPriorities(engine: Engine): Promise<boolean> {
+  try {
+    return await giveUpAfter(PATIENCE_MS, engine.heedsPriorities());
+  } catch {
+    return true;
+  }
 }

@@ -9,7 +9,7 @@ import { inTransaction } from '../postgres/client.js';
 import { type Cause, HAS_OPEN_RECEIPT, writeReceipt } from '../recovery/receipts.js';
 import { causeOf } from '../recovery/row-facts.js';
 import { type ItemRow, lockItem } from './item-row.js';
-import { handOver, waitsForWorker } from './restart.js';
+import { handOver, keepsFirstLevel } from './restart.js';
 import { type Actor, type Move, moveLocked } from './transition.js';
 
 /** A person's request to an item. Each request is one transaction that looks, decides, stores and answers, whether Temporal is there
@@ -148,19 +148,20 @@ export async function resumeItem(pool: pg.Pool, find: FindPipeline, request: Req
   });
 }
 
-/** Gives the item another priority. A task that waits in Temporal's queue keeps the level that it was put there with, so an item that
- *  waits for a worker gets a new run. Its old run has nothing left to do. In all other cases the next step carries the level. */
+/** Gives the item another priority. A run asks for work with the level that it was started with or was last told, so an item that waits
+ *  for a worker or a person gets a new run. Its old run has nothing left to do. In all other cases the next step carries the level.
+ *  `heedsPriorities`: without, a new run would stand behind everything that waits, so the row alone changes. */
 export async function reprioritizeItem(
   pool: pg.Pool,
   find: FindPipeline,
-  request: Request & { priority: number },
+  request: Request & { priority: number; heedsPriorities: boolean },
 ): Promise<Changed & { restarted: boolean }> {
-  const { priority } = request;
+  const { priority, heedsPriorities } = request;
   let restarts = false;
   const changed = await changeItem(pool, find, request, async (pipeline, item, transaction) => {
     assertLive(pipeline, item, 'given another priority');
     const isOtherLevel = priorityKeyOf(priority) !== priorityKeyOf(item.priority);
-    restarts = isOtherLevel && (await waitsForWorker(transaction, pipeline, item));
+    restarts = heedsPriorities && isOtherLevel && (await keepsFirstLevel(transaction, pipeline, item));
     if (restarts) await handOver(transaction, item);
     const move = flagMove(item, 'reprioritize', 'reprioritized', request);
     return {

@@ -1,4 +1,4 @@
-import { claimedState, isDoes, stateNamesOf, rowOf } from '../../core/machine.js';
+import { claimedState, isAwaits, isDoes, stateNamesOf, rowOf } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { Sql } from '../../ports/sql.js';
 import type { ItemRow } from './item-row.js';
@@ -11,19 +11,26 @@ export function waitingStates(pipeline: Pipeline): string[] {
   });
 }
 
-/** Whether a run was asked for an item named `i`, and nothing but a worker is missing. A task that waits for its retry comes by itself,
- *  and a run that has ended is left to the sweep, which counts rescues. `isBusy`: of a running task named `t`, whether its worker
- *  is to finish it. */
+/** Whether a run was asked for an item named `i`, and nothing but a worker is missing. `isBusy`: of a running task named `t`, whether
+ *  its worker is to finish it. */
 export function waitsCondition(isBusy: string): string {
-  return `(i.started OR i.accepted_at IS NOT NULL) AND i.run_ended_at IS NULL AND i.parked_at IS NULL AND NOT EXISTS (
+  return `(i.started OR i.accepted_at IS NOT NULL) AND ${idleCondition(isBusy)}`;
+}
+
+/** Whether nobody is at work on an item named `i`. A task that waits for its retry comes by itself, and a run that has ended is left to
+ *  the sweep, which counts rescues. */
+function idleCondition(isBusy: string): string {
+  return `i.run_ended_at IS NULL AND i.parked_at IS NULL AND NOT EXISTS (
       SELECT 1 FROM tasks t WHERE t.item_id = i.id AND t.visit = i.visit
         AND ((t.status = 'running' AND ${isBusy}) OR (t.status = 'waiting' AND t.retry_at > now())))`;
 }
 
-/** Whether the locked item waits for a worker. */
-export async function waitsForWorker(transaction: Sql, pipeline: Pipeline, item: ItemRow): Promise<boolean> {
-  if (!waitingStates(pipeline).includes(item.state)) return false;
-  const { rows } = await transaction.query(`SELECT 1 FROM items i WHERE i.id = $1 AND ${waitsCondition('true')}`, [
+/** Whether the run of the locked item waits, or will ask for its next step, with the level of its start. A start that nobody has noted
+ *  may be on its way with that level. */
+export async function keepsFirstLevel(transaction: Sql, pipeline: Pipeline, item: ItemRow): Promise<boolean> {
+  const hasRun = waitingStates(pipeline).includes(item.state) || isAwaits(rowOf(pipeline, item.state));
+  if (!hasRun) return false;
+  const { rows } = await transaction.query(`SELECT 1 FROM items i WHERE i.id = $1 AND ${idleCondition('true')}`, [
     item.id,
   ]);
   return rows.length > 0;

@@ -190,6 +190,25 @@ describe('another priority', () => {
     expect(api.engine.terminated).toMatchObject([{ itemId: id, epoch: 1 }]);
   });
 
+  it('changes the row alone where Temporal knows no priorities', async () => {
+    api.engine.isFair = false;
+    onTestFinished(() => {
+      api.engine.isFair = true;
+    });
+    const { id } = await submit(api, ALICE);
+    expect((await act(id, 'reprioritize', { priority: 7 })).json()).toMatchObject({ priority: 7, epoch: 1 });
+    expect(api.engine.terminated).toEqual([]);
+  });
+
+  it('gives a new run where Temporal does not answer', async () => {
+    const { id } = await submit(api, ALICE);
+    api.engine.mood = 'away';
+    onTestFinished(() => {
+      api.engine.mood = 'well';
+    });
+    expect((await act(id, 'reprioritize', { priority: 7 })).json()).toMatchObject({ priority: 7, epoch: 2 });
+  });
+
   it('leaves a stage that runs alone', async () => {
     const { id } = await submit(api, ALICE);
     await claim(api, id, 'FIRST', 'first');

@@ -18,8 +18,8 @@ async function accepted(priority = 0, pipeline: Pipeline = straight): Promise<st
   return id;
 }
 
-function reprioritize(itemId: string, priority: number) {
-  return reprioritizeItem(spine.pool, find, { itemId, actor: ROOT, priority, reason: 'urgent' });
+function reprioritize(itemId: string, priority: number, heedsPriorities = true) {
+  return reprioritizeItem(spine.pool, find, { itemId, actor: ROOT, priority, heedsPriorities, reason: 'urgent' });
 }
 
 describe('another priority', () => {
@@ -80,18 +80,28 @@ describe('another priority', () => {
     expect(rows).toEqual([{ epoch: 3, result: 'moving' }]);
   });
 
-  it('starts nothing where no run was asked for, where the run has ended, and where a person is awaited', async () => {
-    const hand = handOf(straight);
-    const unasked = await hand.make();
-    expect(await reprioritize(unasked, 5)).toMatchObject({ restarted: false });
+  it('gives a new run to an item whose start may be on its way with the old level', async () => {
+    const id = await handOf(straight).make();
+    expect(await reprioritize(id, 5)).toMatchObject({ restarted: true, epoch: 2 });
+    expect(await reprioritize(id, 100)).toMatchObject({ restarted: true, epoch: 3 });
+  });
 
+  it('gives a new run to an item that waits for a person, because its run would ask for the next step at the old level', async () => {
+    const asked = await accepted(0, reviewed);
+    await handOf(reviewed).walk(asked, 'judge:concerns');
+    expect(await reprioritize(asked, 5)).toMatchObject({ restarted: true, epoch: 2, priority: 5 });
+    expect(await handOf(reviewed).next(asked)).toMatchObject({ do: 'wait' });
+  });
+
+  it('changes the row alone where Temporal knows no priorities, because a new run would stand behind all that wait', async () => {
+    const id = await accepted();
+    expect(await reprioritize(id, 5, false)).toMatchObject({ restarted: false, epoch: 1, priority: 5 });
+  });
+
+  it('starts nothing where the run has ended', async () => {
     const left = await accepted();
     await markRunEnded(spine.pool, { pipeline: straight.name, itemId: left, epoch: 1 });
     expect(await reprioritize(left, 5)).toMatchObject({ restarted: false });
-
-    const asked = await accepted(0, reviewed);
-    await handOf(reviewed).walk(asked, 'judge:concerns');
-    expect(await reprioritize(asked, 5)).toMatchObject({ restarted: false, priority: 5 });
   });
 
   it('is refused where the item has ended', async () => {
