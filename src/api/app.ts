@@ -112,7 +112,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   addNotificationRoutes(app, parts);
   addOperatorActionRoute(app, parts);
   addScheduleRoutes(app, parts);
-  for (const addRoutes of deps.domainRoutes) addRoutes(app, parts);
+  for (const addRoutes of deps.domainRoutes) await addRoutes(app, parts);
   await addReference(app);
   return app;
 }

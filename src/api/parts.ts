@@ -72,7 +72,7 @@ export interface ApiDeps {
   /** The effects of decisions besides their moves, by pipeline. */
   decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;
   /** The routes of the domains, in the order of their registry. */
-  domainRoutes: readonly ((app: App, parts: ApiParts) => void)[];
+  domainRoutes: readonly ((app: App, parts: ApiParts) => Promise<void> | void)[];
   follows: readonly FollowPart[];
   /** Sentences about the domains' settings that operators should know. Health shows them. */
   remarks: readonly string[];

@@ -1,5 +1,4 @@
 import type { Domain } from '../../start/parts/domain.js';
-import { addCanaryRoutes } from './api/canaries.js';
 import { canary } from './table.js';
 
 /** Small items that prove an installation. */
@@ -7,7 +6,10 @@ export const canaryDomain: Domain = {
   name: 'canary',
   tables: [canary],
   words: ['canary', 'canaries'],
-  routes: addCanaryRoutes,
+  async routes(app, parts) {
+    const { addCanaryRoutes } = await import('./api/canaries.js');
+    addCanaryRoutes(app, parts);
+  },
   async stages({ reads }) {
     const { createCanaryStages } = await import('./start/canary-stages.js');
     return { canary: createCanaryStages(reads) };

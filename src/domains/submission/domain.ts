@@ -1,17 +1,7 @@
 import { createStatusLinks } from '../../api/items/status-links.js';
 import type { DecisionSaves } from '../../ports/decision.js';
 import type { Domain } from '../../start/parts/domain.js';
-import { addRegistryRoutes } from './api/registry.js';
-import { addStatusRoutes, STATUS_LINKS } from './api/status.js';
-import { addSubmissionBulkRoute } from './api/submission-bulk.js';
-import { addSubmissionListRoute } from './api/submission-list.js';
-import { addSubmissionPositionsRoute } from './api/submission-positions.js';
-import { addSubmissionQueueRoutes } from './api/submission-queue.js';
-import { answerForSubmission } from './api/submission-reader.js';
-import { addSubmissionReviewRoutes } from './api/submission-review.js';
-import { addSubmissionSlaRoute } from './api/submission-sla.js';
-import { addSubmissionStatsRoute } from './api/submission-stats.js';
-import { addSubmissionRoutes } from './api/submissions.js';
+import { STATUS_LINKS } from './api/status-links.js';
 import { createVerdictLetter } from './api/verdict-letter.js';
 import { missingModelRemark } from './core/judgement/approver.js';
 import { submissionKeeps } from './db/keeps.js';
@@ -20,7 +10,6 @@ import { submissionMetrics } from './db/submission-metrics.js';
 import { type SubmissionSettings, submissionSettings } from './settings.js';
 import { submissionChecks } from './start/doctor-checks.js';
 import { submissionJobs } from './start/jobs.js';
-import { createSkillHeads } from './start/skill-heads.js';
 import { submission } from './table.js';
 
 const decisions = {
@@ -43,8 +32,10 @@ export const submissionDomain: Domain<SubmissionSettings> = {
       summary: 'What happens to a submission, as it happens',
       snapshotFor:
         ({ sla }) =>
-        (parts, caller, id) =>
-          answerForSubmission({ ...parts, sla }, caller, id),
+        async (parts, caller, id) => {
+          const { answerForSubmission } = await import('./api/submission-reader.js');
+          return answerForSubmission({ ...parts, sla }, caller, id);
+        },
     },
   ],
   jobs: submissionJobs,
@@ -56,27 +47,9 @@ export const submissionDomain: Domain<SubmissionSettings> = {
     const { submissionStagesOf } = await import('./start/submission-stages.js');
     return { submission: await submissionStagesOf(reads, settings) };
   },
-  routes(app, parts, settings) {
-    const { sla } = settings;
-    const links = createStatusLinks(parts.settings.links, STATUS_LINKS);
-    const submitting = {
-      ...parts,
-      links,
-      sla,
-      submission: settings,
-      sendsMail: parts.settings.sendsMail,
-      heads: createSkillHeads(settings),
-    };
-    addSubmissionRoutes(app, submitting);
-    addSubmissionBulkRoute(app, submitting);
-    addSubmissionReviewRoutes(app, { ...parts, sla });
-    addRegistryRoutes(app, parts);
-    addStatusRoutes(app, { ...parts, links });
-    addSubmissionListRoute(app, { ...parts, sla });
-    addSubmissionPositionsRoute(app, parts);
-    addSubmissionStatsRoute(app, parts);
-    addSubmissionQueueRoutes(app, parts);
-    addSubmissionSlaRoute(app, { ...parts, sla });
+  async routes(app, parts, settings) {
+    const { addRoutes } = await import('./start/routes.js');
+    addRoutes(app, parts, settings);
   },
   letters: ({ links }) => ({ submission: createVerdictLetter(createStatusLinks(links, STATUS_LINKS)) }),
   commands: {

@@ -31,7 +31,8 @@ export type DomainFollow<Settings = unknown> = Omit<FollowPart, 'snapshotFor'> &
 };
 
 /** A domain's manifest: everything that the processes need to know of it. Each part has one consumer, named behind it. A manifest
- *  imports nothing heavy: stages, adapters and commands are imported when they are asked for. */
+ *  imports nothing heavy, because each process of an isolated stage loads all manifests: stages, routes, adapters and commands are
+ *  imported when they are asked for. */
 export interface Domain<Settings = unknown> {
   name: string;
   tables: readonly Pipeline[];
@@ -44,7 +45,7 @@ export interface Domain<Settings = unknown> {
   /** The effects of decisions besides their moves, by pipeline. → api/items/decide */
   decisions?: Readonly<Record<string, AnyDecisionSaves>>;
   /** → api/app */
-  routes?(app: App, parts: ApiParts, settings: Settings): void;
+  routes?(app: App, parts: ApiParts, settings: Settings): Promise<void>;
   /** → api/items/events */
   follows?: readonly DomainFollow<Settings>[];
   /** Work that a schedule or an operator starts. → schedules and run-job, by start/parts/jobs */

@@ -12,6 +12,7 @@ import { openProblems } from '../../../api/http/problem.js';
 import { addStatusEventRoute } from '../../../api/items/status-events.js';
 import type { StatusLinks } from '../../../api/items/status-links.js';
 import { type Silence, silenceOf } from '../../../core/staleness.js';
+import { STATUS_LINKS } from './status-links.js';
 
 /** Why a submission was not published. Also a part of the answer that its owner gets signed in. */
 export const RejectionAnswer = z
@@ -51,9 +52,6 @@ const StatusAnswer = z.object({
     .describe('Null: it has ended, is paused, or waits for a person or a time, so its silence is expected'),
   nextAction: z.string().describe('What happens next, or what it waits for, and whether there is anything to do'),
 });
-
-/** The links of submissions. Links that people have were made with this very purpose. */
-export const STATUS_LINKS = { purpose: 'unstuck: read the status of one submission, v1', path: '/api/v1/status' };
 
 type StatusAnswer = z.output<typeof StatusAnswer>;
 

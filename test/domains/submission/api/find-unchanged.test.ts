@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createStatusLinks } from '../../../../src/api/items/status-links.js';
 import { inTransaction } from '../../../../src/db/postgres/client.js';
-import { STATUS_LINKS } from '../../../../src/domains/submission/api/status.js';
+import { STATUS_LINKS } from '../../../../src/domains/submission/api/status-links.js';
 import { addSubmissionRoutes } from '../../../../src/domains/submission/api/submissions.js';
 import { keepContent } from '../../../../src/domains/submission/db/skill-contents.js';
 import { DEFAULT_SLA } from '../../../../src/domains/submission/core/sla.js';
@@ -26,11 +26,12 @@ beforeAll(async () => {
   const links = createStatusLinks({ secret: SECRET, publicUrl: undefined }, STATUS_LINKS);
   api = await openApi({
     domainRoutes: [
-      (app, parts) =>
+      (app, parts) => {
         addSubmissionRoutes(app, {
           ...{ ...parts, links, submission: rules, sendsMail: false, heads: { headOf } },
           sla: DEFAULT_SLA,
-        }),
+        });
+      },
     ],
   });
 });

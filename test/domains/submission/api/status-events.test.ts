@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createStatusLinks } from '../../../../src/api/items/status-links.js';
-import { STATUS_LINKS } from '../../../../src/domains/submission/api/status.js';
+import { STATUS_LINKS } from '../../../../src/domains/submission/api/status-links.js';
 import { ALICE, SECRET, type TestApi } from '../../../api/setup.js';
 import { type EventReader, readEvents } from '../../../support/event-reader.js';
 import { openSubmissionApi } from '../support/api.js';

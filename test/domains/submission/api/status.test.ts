@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createStatusLinks } from '../../../../src/api/items/status-links.js';
-import { STATUS_LINKS } from '../../../../src/domains/submission/api/status.js';
+import { STATUS_LINKS } from '../../../../src/domains/submission/api/status-links.js';
 import { itemOf } from '../../../support/facts.js';
 import { submitted } from '../support/skills.js';
 import { makeSubmission } from '../support/submissions.js';

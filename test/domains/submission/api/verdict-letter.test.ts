@@ -6,7 +6,7 @@ import { createSmtpNotifier } from '../../../../src/adapters/notifier-smtp.js';
 import { createWebhookNotifier } from '../../../../src/adapters/notifier-webhook.js';
 import { type CourierDeps, deliverDue, routeDue } from '../../../../src/loops/courier.js';
 import { createStatusLinks } from '../../../../src/api/items/status-links.js';
-import { STATUS_LINKS } from '../../../../src/domains/submission/api/status.js';
+import { STATUS_LINKS } from '../../../../src/domains/submission/api/status-links.js';
 import { createVerdictLetter } from '../../../../src/domains/submission/api/verdict-letter.js';
 import { createPool } from '../../../../src/db/postgres/client.js';
 import { saveScan } from '../../../../src/domains/submission/db/submissions.js';
