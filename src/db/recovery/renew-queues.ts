@@ -4,7 +4,7 @@ import type { RunRef } from '../../core/run.js';
 import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
 import type { ItemRow } from '../spine/item-row.js';
-import { handOver, waitingStates, waitsCondition } from '../spine/restart.js';
+import { handOver, idleCondition, waitingStates } from '../spine/restart.js';
 import { moveLocked, SYSTEM } from '../spine/transition.js';
 import { isPresent } from './gone-worker.js';
 
@@ -70,8 +70,9 @@ async function keepCursor(transaction: Sql, last: Pick<ItemRow, 'id' | 'pipeline
 
 type WaitingItem = Pick<ItemRow, 'id' | 'pipeline' | 'state' | 'visit' | 'epoch'>;
 
-/** Besides the items that wait for a worker, those whose run has been woken and has not looked at its row since: the task that wakes
- *  it is in the former tables too. A row that somebody writes at this moment is on its way. */
+/** Besides the items that wait for a worker: those whose run has been woken and has not looked at its row since, and those whose start
+ *  nobody has noted, because its task may be in the former tables too. A row that somebody writes at this moment is waited for. A stage
+ *  that runs is left alone. Units that run are not, where other units of their item wait, and begin again in the new run. */
 async function takeWaiting(
   transaction: Sql,
   pipelines: Readonly<Record<string, Pipeline>>,
@@ -85,9 +86,16 @@ async function takeWaiting(
   const { rows } = await transaction.query<WaitingItem>(
     `SELECT i.id, i.pipeline, i.state, i.visit, i.epoch FROM items i
      WHERE i.ended_at IS NULL AND (i.pipeline, i.id) > ($1, $2::uuid) AND i.pipeline = ANY ($3)
-       AND (i.wake_after IS NOT NULL OR i.pipeline || ':' || i.state = ANY ($4)) AND ${waitsCondition(isBusy)}
-     ORDER BY i.pipeline, i.id LIMIT $5 FOR NO KEY UPDATE OF i SKIP LOCKED`,
+       AND CASE WHEN i.started THEN i.wake_after IS NOT NULL OR i.pipeline || ':' || i.state = ANY ($4)
+           ELSE i.start_after IS NOT NULL END
+       AND (${idleCondition(isBusy)} OR ${HAS_WAITING_UNIT})
+     ORDER BY i.pipeline, i.id LIMIT $5 FOR NO KEY UPDATE OF i`,
     [cursor.pipeline, cursor.id, Object.keys(pipelines), states, limit],
   );
   return rows;
 }
+
+/** Whether a unit of an item named `i` has not been handed to a worker. */
+const HAS_WAITING_UNIT = `(i.run_ended_at IS NULL AND i.parked_at IS NULL AND EXISTS (
+      SELECT 1 FROM tasks t WHERE t.item_id = i.id AND t.visit = i.visit AND t.unit <> '' AND t.status = 'waiting'
+        AND (t.retry_at IS NULL OR t.retry_at <= now())))`;

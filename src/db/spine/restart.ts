@@ -11,15 +11,9 @@ export function waitingStates(pipeline: Pipeline): string[] {
   });
 }
 
-/** Whether a run was asked for an item named `i`, and nothing but a worker is missing. `isBusy`: of a running task named `t`, whether
- *  its worker is to finish it. */
-export function waitsCondition(isBusy: string): string {
-  return `(i.started OR i.accepted_at IS NOT NULL) AND ${idleCondition(isBusy)}`;
-}
-
 /** Whether nobody is at work on an item named `i`. A task that waits for its retry comes by itself, and a run that has ended is left to
- *  the sweep, which counts rescues. */
-function idleCondition(isBusy: string): string {
+ *  the sweep, which counts rescues. `isBusy`: of a running task named `t`, whether its worker is to finish it. */
+export function idleCondition(isBusy: string): string {
   return `i.run_ended_at IS NULL AND i.parked_at IS NULL AND NOT EXISTS (
       SELECT 1 FROM tasks t WHERE t.item_id = i.id AND t.visit = i.visit
         AND ((t.status = 'running' AND ${isBusy}) OR (t.status = 'waiting' AND t.retry_at > now())))`;

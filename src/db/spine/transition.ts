@@ -152,11 +152,11 @@ function errorOf({ error }: Move, p: Parameters): string[] {
 
 /** Whether the move takes the item's running tasks from their attempts, whose commits are refused from then on. */
 function takesTasks(via: Via): boolean {
-  return via === 'cancel' || via === 'exhaustion' || via === 'rescue' || via === 'retry';
+  return via === 'cancel' || via === 'exhaustion' || via === 'rescue' || via === 'retry' || via === 'restart';
 }
 
 /** Tasks that were left as running would be shown as inflight for ever, take one of the isolated places of their worker, and count
- *  as crashed when a rescue's run claims them. The caller has held the item's lock since an earlier statement, so that this
+ *  as crashed when a rescue's run claims them. Waiting tasks no longer ask for an isolated place. The caller has held the item's lock since an earlier statement, so that this
  *  statement sees every claim there was. */
 function takeTasks(pipeline: Pipeline, p: Parameters): string {
   return `taken AS (
@@ -165,6 +165,8 @@ function takeTasks(pipeline: Pipeline, p: Parameters): string {
     ), superseded AS (
       INSERT INTO attempts (item_id, pipeline, visit, stage, unit, attempt, fence, worker, started_at, result)
       SELECT item_id, ${p.add(pipeline.name)}, visit, stage, unit, attempt, fence - 1, worker, started_at, 'superseded' FROM taken
+    ), unasked AS (
+      UPDATE tasks t SET place_asked_at = NULL FROM guard WHERE t.item_id = guard.item_id AND t.status = 'waiting' AND t.place_asked_at IS NOT NULL
     )`;
 }
 
