@@ -71,8 +71,8 @@ function trailFindings(asked: Asked, trail: MoveFact[], item: ItemFact): Found[]
   });
   const last = trail.at(-1);
   if (last?.version !== item.version || last.to !== item.state) bad(`the row and its last line differ`);
-  // A rescue stays where it was, and so does an item whose leftover run is ended.
-  const stays = ['rescue', 'leftover-run-ended'];
+  // An item stays where it was when it is rescued, when its leftover run is ended, and when it waited while Temporal's queues changed.
+  const stays = ['rescue', 'leftover-run-ended', 'queue-renewed'];
   const way = trail.filter(({ from, to, trigger }) => !stays.includes(trigger) || from !== to).map(({ to }) => to);
   const wanted = wayOf(asked).slice(0, way.length);
   if (way.join() !== wanted.join()) bad(`went ${way.join(' → ')}, not ${wanted.join(' → ')}`);
