@@ -29,15 +29,15 @@ export function errorEnding(pipeline: Pipeline, claimed: Claimed, cause: Error):
 const UNBEGUN_RETRY = { first: '5s', max: '1m' } as const;
 
 /** Over a quarter of an hour. A process that did not start by then will not start by itself. */
-const FREE_ATTEMPTS = 20;
+const FREE_STARTS = 20;
 
 /** The ending of an attempt whose stage never began. The next try comes after a wait. No try is spent at first; later attempts end
- *  like any that fails, so that somebody hears of it. */
-export function unbegunEnding(pipeline: Pipeline, claimed: Claimed, message: string): Ending {
+ *  like any that fails, so that somebody hears of it. `before`: how many attempts at the task have ended so. */
+export function unbegunEnding(pipeline: Pipeline, claimed: Claimed, before: number, message: string): Ending {
   const cause = new AppError('internal', message);
-  if (claimed.attempt > FREE_ATTEMPTS) return errorEnding(pipeline, claimed, cause);
+  if (before >= FREE_STARTS) return errorEnding(pipeline, claimed, cause);
   const error = { class: classifyError(cause), message: storableMessageOf(cause), stage: claimed.stage };
-  return { is: 'error', error, retryInMs: doubled(UNBEGUN_RETRY, claimed.attempt - 1), isFree: true };
+  return { is: 'unbegun', error, retryInMs: doubled(UNBEGUN_RETRY, before) };
 }
 
 /** A try before the service is back would fail and cost one of the few tries. */

@@ -1,5 +1,5 @@
 import { beatTask } from '../db/spine/beat.js';
-import { blameTask } from '../db/spine/own-death.js';
+import { blameTask, countUnbegun } from '../db/spine/own-death.js';
 import { type AttemptDeps, attemptLogger, type Taken } from './attempt-stage.js';
 import { beatEveryMs } from './beats.js';
 import { unbegunEnding } from './ending.js';
@@ -43,12 +43,11 @@ export async function runIsolated(deps: AttemptDeps & { isolation: Isolation }, 
     isSilent: watch.isSilent,
     how: watch.isSilent ? `said nothing for ${watch.silenceMs / 1_000} s` : how,
   };
+  if (watch.failure !== undefined) throw new Error(watch.failure);
   if (!watch.hasBegun) {
-    return commitEnding(
-      settle,
-      claimed,
-      unbegunEnding(pipeline, claimed, `the process for ${claimed.stage} did not start: it ${death.how}`),
-    );
+    const before = await retryPatiently(() => countUnbegun(pool, claimed), endlessWaits(), stop.released);
+    const why = `the process for ${claimed.stage} did not start: it ${death.how}`;
+    return commitEnding(settle, claimed, unbegunEnding(pipeline, claimed, before, why));
   }
   logger.warn({ how: death.how }, 'isolated process died');
   const blamed = await retryPatiently(() => blameTask(pool, pipeline, claimed, death), endlessWaits(), stop.released);
@@ -92,6 +91,8 @@ interface ChildWatch {
   hasBegun: boolean;
   isSilent: boolean;
   settled: Settled | undefined;
+  /** Why the process could not commit. The attempt ends as it would in a worker: the next claim finds the task as it is. */
+  failure: string | undefined;
   /** How long the process may say nothing. */
   readonly silenceMs: number;
   stop(): void;
@@ -107,6 +108,7 @@ function watchChild(child: IsolatedProcess, { beats, input }: Taken): ChildWatch
     hasBegun: false,
     isSilent: false,
     settled: undefined,
+    failure: undefined,
     get silenceMs() {
       return watch.hasBegun ? input.beatsMs : START_MS;
     },
@@ -122,6 +124,7 @@ function watchChild(child: IsolatedProcess, { beats, input }: Taken): ChildWatch
     silentTicks = 0;
     if (report.said === 'begun') watch.hasBegun = true;
     else if (report.said === 'settled') watch.settled = report.settled;
+    else if (report.said === 'failed') watch.failure = report.message;
     else if (report.progress) beats.report(report.progress);
   });
   return watch;

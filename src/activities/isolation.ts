@@ -10,9 +10,13 @@ export interface IsolatedWork {
   claimed: Claimed;
 }
 
-/** What the process says to its worker. `begun`: from now on its death is the fault of the stage. */
+/** What the process says to its worker. `begun`: from now on its death is the fault of the stage. `failed`: the database refused the
+ *  commit, which is nobody's death. The process ends after `settled` and `failed`. */
 export type Report =
-  { said: 'begun' } | { said: 'beat'; progress: JsonObject | undefined } | { said: 'settled'; settled: Settled };
+  | { said: 'begun' }
+  | { said: 'beat'; progress: JsonObject | undefined }
+  | { said: 'settled'; settled: Settled }
+  | { said: 'failed'; message: string };
 
 /** Why the process is asked to stop. Superseded: it must write nothing. */
 export type StopWhy = ReleasedWhy | 'superseded';

@@ -47,7 +47,7 @@ export async function commitEnding(deps: SettleDeps, claimed: Claimed, ending: E
     logger.info({ why: ending.why }, 'stage released');
     return ending;
   }
-  if (ending.is === 'error') {
+  if (ending.is === 'error' || ending.is === 'unbegun') {
     const { error, retryInMs } = ending;
     logger.warn({ errorClass: error.class, error: error.message, retryInMs }, 'stage failed and will be retried');
     return { is: 'retry', errorClass: error.class, message: error.message, retryInMs };

@@ -65,7 +65,7 @@ function sumOf(counts: readonly number[]): number {
 }
 
 /** The outcomes of attempts that ended without a word of their stage. */
-const UNDONE: readonly string[] = ['error', 'crash', 'shutdown', 'superseded', 'given_back'];
+const UNDONE: readonly string[] = ['error', 'unbegun', 'crash', 'shutdown', 'superseded', 'given_back'];
 
 /** The attempts at a stage that gave an outcome. */
 export function doneAttempts(figures: readonly Figure[], pipeline: string, stage: string): Figure[] {

@@ -36,7 +36,8 @@ function listenToWorker(): WorkerLink & { work: Promise<Work> } {
     work,
     report(report) {
       // The worker waits for the end of this process. Queries that an aborted stage has left must not hold it up.
-      const onSent = () => (report.said === 'settled' ? process.exit(0) : undefined);
+      const isLast = report.said === 'settled' || report.said === 'failed';
+      const onSent = () => (isLast ? process.exit(0) : undefined);
       process.send?.(report, undefined, undefined, onSent);
     },
     onStop(listener) {

@@ -149,16 +149,32 @@ describe('the worker of an isolated stage', () => {
       message: 'the process for read did not start: it could not be started (spawn EAGAIN)',
     });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ ownDeaths: 0, crashes: 2, errors: 0 });
+    expect((await attemptsOf(spine.pool, id)).at(-1)).toBe('read unbegun');
   });
 
-  it('has a process that has not begun twenty times fail like any attempt, so that its tries end', async () => {
+  it('has a process that did not start twenty times fail like any attempt, so that its tries end', async () => {
     const { id, claimed, child, run } = await isolate();
-    claimed.attempt = 21;
+    await spine.pool.query(
+      `INSERT INTO attempts (item_id, pipeline, visit, stage, attempt, fence, started_at, result)
+       SELECT $1, 'straight', $2, 'read', 0, 0, now(), 'unbegun' FROM generate_series(1, 20)`,
+      [id, claimed.visit],
+    );
     const running = run();
     child.end('could not be started (spawn EAGAIN)');
 
     expect(await running).toMatchObject({ is: 'retry' });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ ownDeaths: 0, errors: 1 });
+  });
+
+  it('fails as a stage in its worker would where the database refuses the commit of the process', async () => {
+    const { id, child, run } = await isolate();
+    const running = run();
+    child.say({ said: 'begun' });
+    child.say({ said: 'failed', message: 'permission denied for table attempts' });
+    child.end('ended with code 0');
+
+    await expect(running).rejects.toThrow('permission denied for table attempts');
+    expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'running', ownDeaths: 0 });
   });
 
   it('beats the row until the process does it', async () => {

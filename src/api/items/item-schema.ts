@@ -33,7 +33,7 @@ const EndedAttempt = z.object({
   result: z
     .string()
     .describe(
-      'done, error, crash, shutdown, superseded (its run or another attempt went on without it) or given_back (Temporal lost sight of it)',
+      'done, error, unbegun (its process did not start), crash, shutdown, superseded (its run or another attempt went on without it) or given_back (Temporal lost sight of it)',
     ),
   error: Failure.nullable(),
 });

@@ -19,7 +19,12 @@ import type { ItemError } from '../spine/transition.js';
 
 /** Whether a breaker let this attempt through and is waiting for its result. */
 export function awaitsResult({ passes = [] }: Claimed, ending: Ending): boolean {
-  return passes.length > 0 && ending.is !== 'released';
+  return passes.length > 0 && hasRun(ending);
+}
+
+/** Whether the attempt says how the stage fares. */
+function hasRun(ending: Ending): ending is Exclude<Ending, { is: 'released' | 'unbegun' }> {
+  return ending.is !== 'released' && ending.is !== 'unbegun';
 }
 
 /** Tells the breakers, in the transaction that commits the ending, how an attempt went that they let through. */
@@ -30,7 +35,7 @@ export async function tellBreakers(
   ending: Ending,
 ): Promise<void> {
   const { breaker: settings } = pipeline;
-  if (!settings || ending.is === 'released') return;
+  if (!settings || !hasRun(ending)) return;
   const error = ending.is === 'done' ? null : ending.error;
   // In the order in which claims lock them, or a commit and a claim would wait for each other.
   const ordered = passes.toSorted((one, other) => (one.class < other.class ? -1 : 1));
@@ -41,7 +46,7 @@ export async function tellBreakers(
  *  held: each of several failures that end together sees those that were committed before it, so the last one sees all. */
 export async function lookForStorm(pool: pg.Pool, pipeline: Pipeline, claimed: Claimed, ending: Ending): Promise<void> {
   const { breaker: settings } = pipeline;
-  if (!settings || ending.is === 'released' || ending.is === 'done') return;
+  if (!settings || !hasRun(ending) || ending.is === 'done') return;
   if (!isStormy(pipeline, claimed, ending.error)) return;
   const failed = { stage: claimed.stage, class: ending.error.class };
   if (!(await findStorm(pool, pipeline, settings, failed))) return;

@@ -43,8 +43,9 @@ export interface Pass {
 /** How an attempt ended. */
 export type Ending =
   | ({ is: 'done' } & StageResult)
-  /** `isFree`: the stage never began, so no try is spent. */
-  | { is: 'error'; error: ItemError; retryInMs: number; isFree?: true }
+  | { is: 'error'; error: ItemError; retryInMs: number }
+  /** The process of an isolated stage did not start. The stage never began, so no try is spent and no breaker counts it. */
+  | { is: 'unbegun'; error: ItemError; retryInMs: number }
   /** The last try failed. The stage's row says whether the item moves, skips the stage or is left to the sweep. */
   | { is: 'spent'; error: ItemError }
   /** The attempt gave its task back, which costs the task nothing. */

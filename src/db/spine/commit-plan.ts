@@ -15,7 +15,7 @@ export interface Plan {
   note: JsonObject | null;
   retryInMs: number | null;
   /** A column of the attempt's record. */
-  result: 'done' | 'error' | 'shutdown' | 'superseded';
+  result: 'done' | 'error' | 'unbegun' | 'shutdown' | 'superseded';
   error: ItemError | null;
   /** Whether the error counts against the task. */
   spendsTry: boolean;
@@ -52,11 +52,12 @@ export function planOf(pipeline: Pipeline, claimed: Claimed, ending: Ending): Pl
     case 'released':
       return { ...base, result: ending.why === 'lost_sight' ? 'superseded' : 'shutdown' };
     case 'error':
+    case 'unbegun':
       return {
         ...base,
         error: storableError(ending.error),
         retryInMs: ending.retryInMs,
-        spendsTry: ending.isFree !== true,
+        ...(ending.is === 'unbegun' && { result: 'unbegun', spendsTry: false }),
       };
     case 'spent':
       return spentPlan(pipeline, claimed, storableError(ending.error), base);

@@ -6,7 +6,7 @@ import type { Sql } from '../../ports/sql.js';
 import { inTransaction } from '../postgres/client.js';
 import { storableText } from '../postgres/parameters.js';
 import { raiseExhausted } from '../recovery/outbox.js';
-import type { Claimed } from './attempt.js';
+import { type Claimed, taskKey } from './attempt.js';
 import { clearNeighbours } from './claim/clear-neighbours.js';
 import { countCrash } from './claim/crash.js';
 import { lockItem } from './item-row.js';
@@ -19,6 +19,16 @@ export interface OwnDeath {
   isSilent: boolean;
   /** In words, such as `was ended by SIGKILL`. */
   how: string;
+}
+
+/** How often the process of the task did not start, in this visit. */
+export async function countUnbegun(sql: Sql, claimed: Claimed): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>(
+    `SELECT count(*)::int FROM attempts
+     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4 AND result = 'unbegun'`,
+    taskKey(claimed),
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** Blames the task for the death of the process that ran it alone, if the task still runs under this attempt's claim: a process that

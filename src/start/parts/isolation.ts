@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { IsolatedProcess, IsolatedWork, Isolation, Report, StopWhy } from '../../activities/isolation.js';
+import { messageOf } from '../../core/errors.js';
 import { TOO_LARGE } from '../../adapters/watch-process.js';
 import { childEnvironment, type Config } from '../../config.js';
 import { listVariableNames } from './from-domains.js';
@@ -38,12 +39,12 @@ function ownEnvironment(): Record<string, string> {
 function startProcess(order: Order, maxBytes: number, env: Record<string, string>): IsolatedProcess {
   const extension = extname(import.meta.filename);
   const script = fileURLToPath(new URL(`../isolated${extension}`, import.meta.url));
-  const child = fork(script, [String(maxBytes)], {
+  const child = forkOrSay(script, {
+    args: [String(maxBytes)],
     env,
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : ['--enable-source-maps'],
-    serialization: 'advanced',
-    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   });
+  if (typeof child === 'string') return unstarted(child);
   let listen: (report: Report) => void = () => undefined;
   child.on('message', (message) => {
     const report = message as Report | Ready;
@@ -58,6 +59,30 @@ function startProcess(order: Order, maxBytes: number, env: Record<string, string
     kill: () => void child.kill('SIGKILL'),
     ended: endOf(child),
   };
+}
+
+/** Some errors of the system are events of the process, and others, such as a lack of memory, are thrown. */
+function forkOrSay(
+  script: string,
+  { args, env, execArgv }: { args: string[]; env: Record<string, string>; execArgv: string[] },
+): ChildProcess | string {
+  try {
+    return fork(script, args, {
+      ...{ env, execArgv, serialization: 'advanced' },
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    });
+  } catch (error) {
+    return notStarted(error);
+  }
+}
+
+function unstarted(how: string): IsolatedProcess {
+  const ignore = (): void => undefined;
+  return { onReport: ignore, askToStop: ignore, kill: ignore, ended: Promise.resolve(how) };
+}
+
+function notStarted(error: unknown): string {
+  return `could not be started (${messageOf(error)})`;
 }
 
 /** Sending to a process that is gone fails. Its end tells us, so the error here is ignored. */
@@ -78,6 +103,6 @@ async function endOf(child: ChildProcess): Promise<string> {
     const tooLarge = lastWords.split('\n').find((line) => line.startsWith(TOO_LARGE));
     return tooLarge ?? (signal === null ? `ended with code ${String(code)}` : `was ended by ${signal}`);
   } catch (error) {
-    return `could not be started (${error instanceof Error ? error.message : String(error)})`;
+    return notStarted(error);
   }
 }

@@ -164,6 +164,17 @@ describe('a breaker', () => {
     await spine.pool.query(`DELETE FROM attempts WHERE pipeline = 'busy'`);
   });
 
+  it('is not opened by processes that did not start, because they say nothing of the stage', async () => {
+    const walk = hand();
+    const ids = await walk.makeMany(8);
+    for (const id of ids) {
+      const error = { class: 'UNKNOWN', message: 'the process did not start', stage: 'read' } as const;
+      await walk.commit(await walk.claimed(id), { is: 'unbegun', error, retryInMs: 10 });
+    }
+    const { rows } = await spine.pool.query('SELECT 1 FROM breakers WHERE pipeline = $1', [line.name]);
+    expect(rows).toEqual([]);
+  });
+
   it('is opened by spent tries as well', async () => {
     const walk = hand();
     for (const id of await walk.makeMany(5)) {

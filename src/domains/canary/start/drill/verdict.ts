@@ -7,7 +7,7 @@ export interface AttemptSeen {
   worker: string | null;
   startedAt: number;
   endedAt: number | null;
-  result: 'running' | 'done' | 'error' | 'crash' | 'shutdown' | 'given_back' | 'superseded';
+  result: 'running' | 'done' | 'error' | 'unbegun' | 'crash' | 'shutdown' | 'given_back' | 'superseded';
 }
 
 export interface EffectSeen {
