@@ -35,10 +35,10 @@ export function sayWorkerDied(task: RunningTask, goneAt: Date, now: Date): Diagn
 
 export function saySuspectWait(task: WaitingTask, askedAt: Date): Diagnosis {
   const before = task.askedBefore ?? 0;
-  const waits = before === 1 ? '1 suspect waits' : `${before || 'no'} suspects wait`;
+  const waited = `${before || 'no'} ${before === 1 ? 'suspect has' : 'suspects have'} waited longer`;
   return {
     reason: 'suspect_wait',
-    sentence: `${nameOf(task)} crashed ${count(task.crashes, 'time')}, so it runs in a process of its own; all places for that are taken, and ${waits} before it.`,
+    sentence: `${nameOf(task)} crashed ${count(task.crashes, 'time')}, so it runs in a process of its own; all places for isolated stages are taken, and ${waited}.`,
     evidence: {
       ...{ stage: task.stage, unit: task.unit, crashes: task.crashes },
       ...{ placeAskedAt: askedAt.toISOString(), askedBefore: before },

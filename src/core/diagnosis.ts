@@ -21,6 +21,9 @@ import {
   sayStartNotDue,
 } from './diagnosis-rest.js';
 
+/** A suspect that found no place asks again after four seconds at most. A busy worker may take some seconds more. */
+const ASKS_WITHIN_MS = 10_000;
+
 /** Why an item is in its state. The API, the sweep, metrics and the console all use this list. */
 export const REASONS = [
   'running',
@@ -236,8 +239,13 @@ function diagnoseHold(facts: Facts): Diagnosis | null {
   const held = diagnosePipelineHold(facts);
   if (held) return held;
   if (facts.pollers === 0 && facts.engine !== 'unknown') return sayNoWorker(facts);
-  if (waiting?.placeAskedAt) return saySuspectWait(waiting, waiting.placeAskedAt);
+  if (waiting?.placeAskedAt && isAsking(waiting, now)) return saySuspectWait(waiting, waiting.placeAskedAt);
   return waiting?.error && waiting.retryAt ? sayRetrying(waiting, waiting.error, waiting.retryAt, now) : null;
+}
+
+/** A suspect that has not asked again in time waits for a worker, and places may be free. */
+function isAsking({ retryAt }: WaitingTask, now: Date): boolean {
+  return retryAt !== null && now.getTime() - retryAt.getTime() < ASKS_WITHIN_MS;
 }
 
 /** A breaker lets an item through to try only where a worker asks for work. A pause holds with or without workers. */

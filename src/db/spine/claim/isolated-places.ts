@@ -9,21 +9,22 @@ const SHORTEST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 4_000;
 
 /** Takes note that the suspect wants one of its worker's places for isolated stages. Null: a place is free. Otherwise the suspect asks
- *  again after so many milliseconds, of this worker or another. The lock keeps two suspects from being given one place. */
+ *  again after so many milliseconds, of this worker or another, and its row says when. The lock keeps two suspects from being given one place. */
 export async function askForPlace(transaction: Sql, attempt: Attempt): Promise<number | null> {
   // Most suspects that ask find no place. They do not wait for each other to learn it.
   if (await hasFreePlace(transaction, attempt)) {
     await transaction.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`isolated:${attempt.worker}`]);
     if (await hasFreePlace(transaction, attempt)) return null;
   }
-  await transaction.query(
-    `UPDATE tasks SET place_asked_at = COALESCE(place_asked_at, now())
-     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4`,
-    taskKey(attempt),
-  );
   const asking = await transaction.query<{ waiting: number }>(`SELECT ${countAskingBefore('now()')} AS waiting`);
-  const retryMs = (asking.rows[0]?.waiting ?? 0) * RETRY_MS_PER_WAITING;
-  return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, retryMs));
+  const askedMs = (asking.rows[0]?.waiting ?? 0) * RETRY_MS_PER_WAITING;
+  const retryMs = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, askedMs));
+  await transaction.query(
+    `UPDATE tasks SET place_asked_at = COALESCE(place_asked_at, now()), retry_at = now() + $5 * interval '1 millisecond'
+     WHERE item_id = $1 AND visit = $2 AND stage = $3 AND unit = $4`,
+    [...taskKey(attempt), retryMs],
+  );
+  return retryMs;
 }
 
 async function hasFreePlace(transaction: Sql, attempt: Attempt): Promise<boolean> {
