@@ -19,7 +19,7 @@ import {
 } from '../core/installation.js';
 import { type RunRef, type RunStart, runOfWorkflowId, workflowIdOf } from '../core/run.js';
 import type { Engine } from '../ports/engine.js';
-import { heedsPriorities } from './heeds-priorities.js';
+import { createLevelProbe } from './level-probe.js';
 import { findIndexedRuns } from './indexed-runs.js';
 import { queueStatus } from './queue-status.js';
 import { runPriorityOf } from './run-priority.js';
@@ -45,9 +45,6 @@ const DEAD_RETRY_MS = 5;
  *  under two seconds. */
 const SHORT_TASK_TIMEOUT_MS = 2_000;
 
-/** A setting of the server, which seldom changes. */
-const HEEDS_KNOWN_FOR_MS = 60_000;
-
 export interface EngineOptions {
   /** Whether the pipeline has `short` stages. */
   isShort?(pipeline: string): boolean;
@@ -59,9 +56,9 @@ export interface EngineOptions {
 
 export function createTemporalEngine(client: Client, options: EngineOptions = {}): Engine {
   let hasAttribute: Promise<boolean> | undefined;
-  let heeds: { at: number; answer: boolean } | undefined;
   const limitMs = options.callLimitMs ?? CALL_LIMIT_MS;
   const own = options.membership ?? NO_MEMBERSHIP;
+  const heeds = createLevelProbe(client, nameIn(own.name, 'level-probe'));
   const handleOf = (run: RunRef) => client.workflow.getHandle(nameIn(own.name, workflowIdOf(run)));
   const answered = <T>(call: () => Promise<T>) => callUnlessAway(client, limitMs, call);
   /** Makes no call while it is not known whether this installation may use the namespace. */
@@ -113,15 +110,7 @@ export function createTemporalEngine(client: Client, options: EngineOptions = {}
         const execution = { workflowId: handleOf(run).workflowId };
         await unlessGone(() => client.workflowService.resetStickyTaskQueue({ namespace, execution }));
       }),
-    heedsPriorities: () =>
-      admitted(async () => {
-        if (heeds && performance.now() - heeds.at < HEEDS_KNOWN_FOR_MS) return heeds.answer;
-        const answer = await heedsPriorities(client, nameIn(own.name, 'level-probe'));
-        if (answer === null)
-          throw new AppError('engine_unavailable', 'Temporal does not say whether it knows priorities');
-        heeds = { at: performance.now(), answer };
-        return answer;
-      }),
+    heedsPriorities: () => admitted(heeds),
     ping: () =>
       answered(async () => {
         await client.connection.workflowService.getSystemInfo({});

@@ -29,20 +29,23 @@ export async function reprioritize(
   log: FastifyBaseLogger,
   request: Request & { priority: number },
 ): Promise<void> {
-  const heedsPriorities = await doesHeedPriorities(deps.engine);
+  const heedsPriorities = await doesHeedPriorities(deps.engine, log);
   const changed = await reprioritizeItem(deps.pool, (name) => pipelineOf(deps, name), { ...request, heedsPriorities });
   if (!changed.restarted) return;
   const run = runStartOf(pipelineOf(deps, changed.pipeline), changed);
   await startRun(deps, log, run);
-  await tellEngine(log, () => deps.engine.terminate({ ...run, epoch: run.epoch - 1 }, 'it has another priority'));
+  const former = { ...run, epoch: run.epoch - 1 };
+  const end = () => deps.engine.terminate(former, 'it has another priority');
+  await tellEngine(log, end, 'its first claim or a sweep ends the former run');
 }
 
 /** Where Temporal knows no priorities, a new run would stand behind everything that waits. Where it does not answer, the item gets its new
  *  run: a run that keeps its old level would be worse on most servers. */
-async function doesHeedPriorities(engine: Engine): Promise<boolean> {
+async function doesHeedPriorities(engine: Engine, log: FastifyBaseLogger): Promise<boolean> {
   try {
     return await giveUpAfter(PATIENCE_MS, engine.heedsPriorities());
-  } catch {
+  } catch (error) {
+    log.warn({ err: error }, 'Temporal does not say whether it knows priorities; the item gets a new run');
     return true;
   }
 }

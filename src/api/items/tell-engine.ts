@@ -10,13 +10,17 @@ import { giveUpAfter } from './engine-health.js';
  *  time anyway. */
 const PATIENCE_MS = 1_000;
 
-/** Tells the engine of the move that was just committed. A failure is logged and is no error, because the dispatcher
- *  repeats the call. */
-export async function tellEngine(log: FastifyBaseLogger, call: () => Promise<unknown>): Promise<void> {
+/** Tells the engine of the move that was just committed. A failure is logged and is no error, because somebody else sees to it: the
+ *  dispatcher repeats the call, unless `otherwise` says another thing. */
+export async function tellEngine(
+  log: FastifyBaseLogger,
+  call: () => Promise<unknown>,
+  otherwise = 'the dispatcher will',
+): Promise<void> {
   try {
     await giveUpAfter(PATIENCE_MS, call());
   } catch (error) {
-    log.warn({ err: error }, 'engine was not told, the dispatcher will');
+    log.warn({ err: error }, `engine was not told; ${otherwise}`);
   }
 }
 
