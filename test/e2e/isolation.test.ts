@@ -9,8 +9,6 @@ import { type Caller, callerOf } from './caller.js';
 /** Covers src/activities/isolated-stage.ts, src/activities/serve-isolated.ts, src/start/isolated.ts and src/start/parts/isolation.ts:
  *  suspects in processes of their own, with real workers. */
 
-const WORKERS = ['worker-1', 'worker-2'] as const;
-
 /** Longer than two restarts of a worker on a busy machine. */
 const WITHIN_MS = 120_000;
 
@@ -83,7 +81,7 @@ describe('a stage that was running at as many worker deaths as make a suspect', 
     await admin.post(`/api/v1/items/${id}/decisions`, { outcome: 'approve' });
     await admin.reaches(id, 'DONE', WITHIN_MS);
 
-    // Units that ran beside the killed one may be suspects too.
+    // Units that ran beside the killed unit may be suspects too.
     expect(await isolatedAttemptsOf(id)).toEqual(expect.arrayContaining(['spread unit-2 done', 'second done']));
     expect((await effectsOf(installation.pool, id)).toSorted()).toEqual([
       ...['1 first', '1 second', '1 spread unit-1', '1 spread unit-2', '1 spread unit-3', '1 third'],
@@ -126,12 +124,12 @@ describe('a stage that was running at as many worker deaths as make a suspect', 
   }, 300_000);
 });
 
-describe('a worker that is killed, frozen or stopped while it runs isolated stages', () => {
+describe('a worker that is killed, frozen or stopped while it runs four isolated stages', () => {
   it('has none of them blamed or lost, and leaves no process behind', async () => {
-    const ids = await Promise.all(Array.from({ length: 4 }, () => admin.submit({ stageMs: [0, 12_000, 0] })));
-    const running = (where = 'true') =>
+    const ids = await Promise.all(Array.from({ length: 4 }, () => admin.submit({ stageMs: [0, 16_000, 0] })));
+    const running = (where: string) =>
       until(
-        `all run, ${where}`,
+        `all four run ${where}`,
         async () => {
           const { rows } = await installation.pool.query(
             `SELECT 1 FROM tasks t JOIN workers w ON w.id = t.worker WHERE t.item_id = ANY ($1) AND t.stage = 'second'
@@ -143,38 +141,28 @@ describe('a worker that is killed, frozen or stopped while it runs isolated stag
         WITHIN_MS,
       );
     const seen = new Set<number>();
-    const noteChildren = (): void => {
-      for (const worker of WORKERS) for (const pid of childrenOf(installation.pidOf(worker))) seen.add(pid);
-    };
-    const busiest = async (): Promise<PartName> => {
-      const worker = await until('one runs isolated', () => isolatingWorkerOf(ids[0] ?? ''), WITHIN_MS);
-      noteChildren();
-      return worker;
+    const isolatedOn = async (worker: PartName): Promise<void> => {
+      await running(`t.isolated AND w.name = '${worker}'`);
+      const children = () => childrenOf(installation.pidOf(worker));
+      await until('each has its process', () => children().length === ids.length, WITHIN_MS);
+      for (const pid of children()) seen.add(pid);
     };
 
-    await running();
-    const pids = await Promise.all(WORKERS.map((worker) => installation.kill(worker)));
-    await Promise.all(WORKERS.map((worker, at) => installation.backFrom(worker, pids[at] ?? 0)));
-    await running('t.isolated');
-    const killed = await busiest();
-    await installation.backFrom(killed, await installation.kill(killed));
-    await running('t.isolated');
-    const frozen = await busiest();
-    await installation.freeze(frozen);
-    await until(
-      'another has its task',
-      async () => {
-        const now = await isolatingWorkerOf(ids[0] ?? '');
-        return now !== null && now !== frozen;
-      },
-      WITHIN_MS,
-    );
-    installation.thaw(frozen);
-    const stopped = await busiest();
-    await installation.retire(stopped);
+    await running('true');
+    const away = await installation.takeAway('worker-2');
+    await installation.backFrom('worker-1', await installation.kill('worker-1'));
+    await isolatedOn('worker-1');
+    await installation.backFrom('worker-1', await installation.kill('worker-1'));
+    await isolatedOn('worker-1');
+    installation.release('worker-2');
+    await installation.backFrom('worker-2', away);
+    await installation.freeze('worker-1');
+    await isolatedOn('worker-2');
+    installation.thaw('worker-1');
+    await installation.retire('worker-2');
     for (const id of ids) await admin.reaches(id, 'DONE', WITHIN_MS);
 
-    expect(seen.size).toBeGreaterThanOrEqual(8);
+    expect(seen.size).toBe(12);
     await until('no process is left', () => [...seen].every((pid) => !isAlive(pid)), WITHIN_MS);
     for (const id of ids) {
       expect((await effectsOf(installation.pool, id)).toSorted()).toEqual(['1 first', '1 second', '1 third']);
