@@ -77,7 +77,7 @@ describe('of the items that wait for a worker', () => {
     expect(order.indexOf(itemId)).toBeLessThan(A_FEW);
   });
 
-  it('one of a higher priority overtakes all others', async () => {
+  it('an item of a higher priority overtakes all others', async () => {
     const { order, add, addMany, open } = await queueUp();
     const low = await add('eve', -1);
     await addMany(8, 'ada');
@@ -88,7 +88,7 @@ describe('of the items that wait for a worker', () => {
     expect(order.at(-1)).toBe(low.itemId);
   });
 
-  it('one that is given another priority runs at its new place, and its former run is gone', async () => {
+  it('an item that is given another priority runs at its new place, and its former run is gone', async () => {
     const { line, order, addMany, open } = await queueUp();
     const [first, ...others] = await addMany(10, 'ada');
     const last = others.at(-1);

@@ -48,7 +48,7 @@ export async function listQueued(
        (SELECT * FROM waiting ORDER BY priority DESC, id LIMIT $2)
        UNION (SELECT * FROM waiting WHERE owner = $3 ORDER BY priority DESC, id LIMIT $4)
      ), queue AS (
-       SELECT *, (row_number() OVER (ORDER BY runs DESC, level, turn, id))::int AS position, LEAST($2::int, count(*) OVER ())::int AS total
+       SELECT *, LEAST($2::int + 1, row_number() OVER (ORDER BY runs DESC, level, turn, id))::int AS position, LEAST($2::int, count(*) OVER ())::int AS total
        FROM (
          SELECT *, CASE WHEN runs THEN 0 ELSE row_number() OVER (PARTITION BY runs, level, owner ORDER BY id) END AS turn
          FROM (

@@ -41,7 +41,7 @@ describe('when an item is found to be poison', () => {
     expect(await taskOf(spine.pool, other, 'read')).toMatchObject({ crashes: 2, isolated: true });
   });
 
-  it('who is a suspect still keeps its turn, by the number of deaths that is set', async () => {
+  it('a task that is still a suspect keeps its turn, by the number of deaths that is set', async () => {
     const strict = byHand(spine.pool, { ...straight, deaths: { suspect: 1, poison: 3 } });
     const [poison, neighbour, other] = [await strict.make(), await strict.make(), await strict.make()];
     for (const worker of ['strict-own', 'strict-full']) await strict.claimed(other, { worker });

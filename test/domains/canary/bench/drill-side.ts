@@ -22,7 +22,7 @@ import type { Stops } from '../../../../bench/server.js';
 import { freePort } from '../../../support/free-port.js';
 import { until } from '../../../support/until.js';
 
-/** One is struck, the others show that the rest goes on. The second stage is long enough for the strike to reach it on a busy machine. */
+/** One canary is struck, and the others show that the rest goes on. The second stage is long enough for the strike to reach it on a busy machine. */
 const OPTIONS = { items: 2, stageMs: 1_000 };
 
 /** How much longer than its own work a step of a drill may take on a busy machine. */
