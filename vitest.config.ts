@@ -18,8 +18,8 @@ export default defineConfig(({ mode }) => ({
     // Threads crash with Temporal's native part.
     pool: 'forks',
     setupFiles: ['test/support/end-with-vitest.ts'],
-    // Half the cores are for Postgres and Temporal. Two at least: most tests wait for a server most of the time.
-    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+    // Half the cores are for Postgres and Temporal. Three at least: most tests wait for a server most of the time.
+    maxWorkers: Math.max(3, Math.floor(availableParallelism() / 2)),
     // Only a hung test gets there; a slow machine must not.
     testTimeout: 30_000,
     hookTimeout: 60_000,
