@@ -1,7 +1,9 @@
+import proto from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
 import { type RunStart, workflowIdOf } from '../../src/core/run.js';
 import { reprioritizeItem } from '../../src/db/spine/control.js';
 import { noteAccepted } from '../../src/db/spine/due.js';
+import { taskQueueOf } from '../../src/temporal/task-queues.js';
 import { ROOT } from '../support/spine.js';
 import { straight } from '../support/tables.js';
 import { until } from '../support/until.js';
@@ -9,6 +11,8 @@ import { leave, type Line, type Script, useStack } from '../support/worker.js';
 
 /** Covers src/temporal/run-priority.ts, src/db/spine/restart.ts and the order in which Temporal hands out what waits. */
 const stack = useStack();
+
+const ACTIVITY_QUEUE = proto.temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY;
 
 /** A line whose worker runs one stage at a time. Until `open` is called, its worker is held by an item of nobody's. */
 async function queueUp() {
@@ -64,24 +68,42 @@ async function waits(line: Line, run: RunStart): Promise<void> {
   });
 }
 
-/** A task may be on its way from the run to the queue when the worker asks, and one more while it does. */
+/** A run says that its task waits a moment before the queue has it. `counts`: by level. The server repeats an answer for five seconds. */
+async function areQueued(line: Line, counts: Readonly<Record<number, number>>): Promise<void> {
+  const { client } = stack.temporal;
+  await until(`the queue has ${JSON.stringify(counts)}`, async () => {
+    const { statsByPriorityKey } = await client.workflowService.describeTaskQueue({
+      namespace: client.options.namespace,
+      taskQueue: { name: taskQueueOf(line.table().name) },
+      taskQueueType: ACTIVITY_QUEUE,
+      reportStats: true,
+    });
+    return Object.entries(counts).every(
+      ([level, count]) => Number(statsByPriorityKey?.[level]?.approximateBacklogCount ?? 0) >= count,
+    );
+  });
+}
+
+/** The worker may have asked for a task before the last item came, and once more meanwhile. */
 const A_FEW = 3;
 
 describe('of the items that wait for a worker', () => {
   it('one owner’s single item runs after a few of another owner’s many, however long the owner’s name', async () => {
-    const { order, add, addMany, open } = await queueUp();
+    const { line, order, add, addMany, open } = await queueUp();
     await addMany(15, 'ada');
     const { itemId } = await add('ö'.repeat(50));
+    await areQueued(line, { 3: 15 });
     open();
     await until('all have run', () => order.length === 16);
     expect(order.indexOf(itemId)).toBeLessThan(A_FEW);
   });
 
   it('an item of a higher priority overtakes all others', async () => {
-    const { order, add, addMany, open } = await queueUp();
+    const { line, order, add, addMany, open } = await queueUp();
     const low = await add('eve', -1);
     await addMany(8, 'ada');
     const { itemId } = await add('ada', 1);
+    await areQueued(line, { 2: 1, 4: 1 });
     open();
     await until('all have run', () => order.length === 10);
     expect(order.indexOf(itemId)).toBeLessThan(A_FEW);
@@ -107,6 +129,7 @@ describe('of the items that wait for a worker', () => {
       await stack.engine.terminate(run, 'it has another priority');
       await waits(line, await line.restart(run.itemId));
     }
+    await areQueued(line, { 2: 1, 5: 1 });
     open();
     await until('all have run', () => order.length === 10);
     expect(order.indexOf(last.itemId)).toBeLessThan(A_FEW);
