@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ActivityFunction, Context } from '@temporalio/activity';
-import { ApplicationFailure, type CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory, type CancelledFailure } from '@temporalio/common';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Pipeline } from '../core/pipeline.js';
@@ -118,7 +118,11 @@ function stepWithoutRun(claim: Exclude<Claim, { is: 'run' }>, input: StageInput,
       if (isLocal || claim.forMs > SHORT_HOLD_MS) {
         return { do: 'wait', state: input.state, forMs: claim.forMs, reason: claim.reason };
       }
-      throw ApplicationFailure.create({ message: claim.reason, type: 'hold', nextRetryDelay: claim.forMs });
+      throw ApplicationFailure.create({
+        ...{ message: claim.reason, type: 'hold', nextRetryDelay: claim.forMs },
+        // Not logged as a warning: a suspect asks for a place many times.
+        category: ApplicationFailureCategory.BENIGN,
+      });
   }
 }
 

@@ -30,6 +30,10 @@ const RETRY = { initialInterval: 200, backoffCoefficient: 2, maximumInterval: 10
  *  timeout. The rest is the time that the closing itself takes on a busy machine. */
 const POLLS_CLOSED_MS = 2_200;
 
+/** Each hold is an attempt for Temporal, so a suspect that has waited for a place may be at its hundredth when its worker freezes. The
+ *  next attempt must come soon all the same. A database that is away is tried by each attempt for two seconds besides. */
+const LONGEST_STAGE_RETRY_MS = 2_000;
+
 /** A stage beats four times in a heartbeat timeout, so its last beat may be this much of the timeout older than the worker's last word. */
 const BEAT_SHARE = 1 / 4;
 
@@ -37,7 +41,8 @@ const BEAT_SHARE = 1 / 4;
  *  seconds or more they are closed by then; the shortest, two seconds, must wait 0.7 s. */
 function stageRetry(beatsMs: number) {
   const silentMs = beatsMs * (1 - BEAT_SHARE);
-  return { ...RETRY, initialInterval: Math.max(RETRY.initialInterval, POLLS_CLOSED_MS - silentMs) };
+  const initialInterval = Math.max(RETRY.initialInterval, POLLS_CLOSED_MS - silentMs);
+  return { ...RETRY, initialInterval, maximumInterval: LONGEST_STAGE_RETRY_MS };
 }
 
 /** A cancelled run waits until its stage has stopped and said so. By default (whatever its documentation says) it would close

@@ -14,8 +14,8 @@ export interface RunHistory {
   types: string[];
   /** The activities that were scheduled, by name, in order; local ones are not among them. */
   scheduled: string[];
-  /** How long Temporal waits before it tries each of them for the second time. */
-  firstRetriesMs: number[];
+  /** How long Temporal waits before it tries each of them for the second time, and at most before any time. */
+  retriesMs: (readonly [number, number])[];
   /** Local activities that ended, as markers tell. */
   local: number;
   /** Why workflow tasks failed: a non-determinism error would be here. */
@@ -39,9 +39,9 @@ export async function historyOf(client: Client, run: Named, runId?: string): Pro
     runId: startedRunId(events),
     types: events.map(typeOf),
     scheduled: events.flatMap((each) => each.activityTaskScheduledEventAttributes?.activityType?.name ?? []),
-    firstRetriesMs: events.flatMap((each) => {
-      const interval = each.activityTaskScheduledEventAttributes?.retryPolicy?.initialInterval;
-      return interval ? tsToMs(interval) : [];
+    retriesMs: events.flatMap((each) => {
+      const { initialInterval, maximumInterval } = each.activityTaskScheduledEventAttributes?.retryPolicy ?? {};
+      return initialInterval && maximumInterval ? [[tsToMs(initialInterval), tsToMs(maximumInterval)] as const] : [];
     }),
     local: events.filter((each) => each.markerRecordedEventAttributes?.markerName === 'core_local_activity').length,
     taskFailures: events.flatMap((each) => failureOf(each) ?? []),
