@@ -38,12 +38,13 @@ export function saySuspectWait(task: WaitingTask, askedAt: Date): Diagnosis {
   const waited = `${before || 'no'} ${before === 1 ? 'suspect has' : 'suspects have'} waited longer`;
   return {
     reason: 'suspect_wait',
-    sentence: `${nameOf(task)} crashed ${count(task.crashes, 'time')}, so it runs in a process of its own; all places for isolated stages are taken, and ${waited}.`,
+    sentence: `${nameOf(task)} was running ${count(task.crashes, 'time')} when its process died, so it runs in a process of its own; all places for isolated stages are taken, and ${waited}.`,
     evidence: {
       ...{ stage: task.stage, unit: task.unit, crashes: task.crashes },
       ...{ placeAskedAt: askedAt.toISOString(), askedBefore: before },
     },
-    nextAction: 'It runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
+    nextAction:
+      'It asks again within seconds, and runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
     nextAt: null,
   };
 }

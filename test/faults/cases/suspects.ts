@@ -51,9 +51,10 @@ const suspectWait: FaultCase = {
   },
   expects: {
     sentence:
-      /^first crashed 2 times, so it runs in a process of its own; all places for isolated stages are taken, and no suspects have waited longer\.$/,
+      /^first was running 2 times when its process died, so it runs in a process of its own; all places for isolated stages are taken, and no suspects have waited longer\.$/,
     evidence: { stage: 'first', unit: '', crashes: 2, askedBefore: 0 },
-    nextAction: 'It runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
+    nextAction:
+      'It asks again within seconds, and runs when a worker has a free place for an isolated stage (ISOLATED_STAGES).',
     nextAt: 'none',
     ends: 'DONE',
     receipts: [DIED, DIED],
