@@ -91,13 +91,21 @@ async function actOut({ self, isLive }: CanaryDeps, fault: Fault | undefined, co
       return self.spin();
     case 'eat':
       self.eat();
-      return new Promise(() => undefined);
+      return reportUntilAborted(context);
     case 'failWhile':
       if (!(await isLive(fault.item))) return;
       throw new AppError('internal', `asked to fail while ${fault.item} lives`, { errorClass: fault.class });
     case 'freezeInCommit':
     case undefined:
       return;
+  }
+}
+
+/** The limit that the harm meets is not that of a stage that reports nothing. */
+async function reportUntilAborted(context: StageContext): Promise<never> {
+  for (let turns = 1; ; turns += 1) {
+    context.progress({ turns });
+    await delay(PROGRESS_MS, undefined, { signal: context.signal });
   }
 }
 
