@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Role, ROLES } from '../api/http/auth.js';
+import { isOwnName, type Role, ROLES } from '../api/http/auth.js';
 import type { Config } from '../config.js';
 import { loadConfig } from './parts/from-domains.js';
 import { isMailAddress } from '../core/mail-address.js';
@@ -22,6 +22,7 @@ async function main(): Promise<void> {
   const { values, positionals } = parseArguments(args);
   const [user, ...more] = positionals;
   if (!user || more.length > 0) throw new StartError(`token: name one user: ${USAGE}`);
+  if (isOwnName(user)) throw new StartError(`token: ${user} is a name of this service; use another name.`);
   const role = roleOf(values.role);
   if (!isSpan(values.for) || msOf(values.for) < 1_000) {
     throw new StartError(`token: --for ${values.for} is no span of at least a second; write it like 30m, 8h or 7d.`);

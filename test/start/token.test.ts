@@ -43,6 +43,7 @@ describe('npm run token', () => {
 
   it.each([
     [[], 'name one user'],
+    [['system'], 'system is a name of this service; use another name'],
     [['ada', '--role', 'king'], 'there is no role king; there are user, reviewer, admin, viewer'],
     [['ada', '--email', 'a@b.c, d@e.f'], 'is not one plain mail address'],
     [['ada'], 'there is no secret in'],

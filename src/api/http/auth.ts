@@ -102,13 +102,18 @@ async function verifyToken(verify: Verify, token: string): Promise<JWTPayload> {
   }
 }
 
+/** Whether only this service itself may have the name: the audit trail would not tell a caller of that name from it. */
+export function isOwnName(sub: string): boolean {
+  return OWN_NAMES.includes(sub) || sub.startsWith(OWN_PREFIX);
+}
+
 function callerOf(payload: JWTPayload): Caller {
   const claims = Claims.safeParse(payload);
   if (!claims.success) throw new AppError('not_signed_in', 'the token names no usable subject (claim sub)');
   const { sub, email: claimed, email_verified: isVerified } = claims.data;
   // The issuer has not checked this address: the user may have typed the address of somebody else.
   const email = isVerified === false || isVerified === 'false' ? undefined : claimed;
-  if (OWN_NAMES.includes(sub) || sub.startsWith(OWN_PREFIX)) {
+  if (isOwnName(sub)) {
     throw new AppError('not_signed_in', `the token's subject '${sub}' is a name of this service; use another sub`);
   }
   const roles = ROLES.filter((role) => claims.data.roles.includes(role));
