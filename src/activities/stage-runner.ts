@@ -29,6 +29,8 @@ export interface RunnerDeps {
   worker: string;
   /** Where suspects run. */
   isolation: Isolation;
+  /** For how long this process has just stood still. Without it, the process counts as awake. */
+  sleptMs?: () => number;
   logger: Logger;
 }
 
@@ -38,6 +40,9 @@ const SHORT_HOLD_MS = 5_000;
 
 /** Another worker should take a released task at once. */
 const RELEASED_RETRY_MS = 10;
+
+/** Longer than a worker that has just stood still refuses tasks. Another worker may take the task meanwhile. */
+const STALE_RETRY_MS = 600;
 
 /** Ten seconds in all: during a rolling upgrade both versions run for longer, but each try may meet a worker of the new version. */
 const UNKNOWN_STAGE_TRIES = 10;
@@ -72,6 +77,7 @@ async function askRowAfterSomeTries(): Promise<Step> {
 /** Makes one attempt: claims, runs the stage, commits. If the claim can't be written, the stage does not run. */
 async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): Promise<Step> {
   const { info } = Context.current();
+  if (!info.isLocal) refuseStaleTask(deps, input);
   const attempt: Attempt = {
     itemId: input.itemId,
     visit: input.visit,
@@ -96,6 +102,20 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
   } finally {
     beats.stop();
   }
+}
+
+/** A frozen worker's open polls take tasks, and Temporal gives each of them up after a heartbeat timeout. The worker wakes with them. If
+ *  it claimed one, the next attempt would find a task that has just begun and has no worker in Temporal's eyes, which counts as a crash. */
+function refuseStaleTask({ sleptMs }: RunnerDeps, { beatsMs }: StageInput): void {
+  if (sleptMs === undefined || sleptMs() < beatsMs / 2) return;
+  throw ApplicationFailure.create({
+    ...{
+      message: 'the worker stood still and may have lost the task',
+      type: 'released',
+      nextRetryDelay: STALE_RETRY_MS,
+    },
+    category: ApplicationFailureCategory.BENIGN,
+  });
 }
 
 async function claimPatiently({ pool, pipeline }: RunnerDeps, attempt: Attempt): Promise<Claim> {

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import type { Isolation } from '../activities/isolation.js';
 import { createPatientReads } from '../activities/patient-reads.js';
 import { createActivities } from '../activities/stage-runner.js';
+import { watchSleep } from '../activities/watch-sleep.js';
 import { type Config, ConfigError, readVersion } from '../config.js';
 import { createStages, listWorkedPipelines, loadConfig } from './parts/from-domains.js';
 import { createPool } from '../db/postgres/client.js';
@@ -146,6 +147,7 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
   const { pool, connection, logger, id, membership, isolation } = parts;
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
   const stages = await createStages(config, { reads: createPatientReads(pool) }, wanted);
+  const sleptMs = watchSleep();
   return Promise.all(
     tables.map((pipeline) =>
       createItemWorker({
@@ -160,6 +162,7 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
           stages: stages[pipeline.name] ?? {},
           worker: id,
           isolation,
+          sleptMs,
           logger,
         }),
         maxActivities: config.worker.maxActivities,

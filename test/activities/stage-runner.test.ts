@@ -289,3 +289,22 @@ describe('a database that is slow to grant a claim', () => {
     expect(await taskOf(stack.pool, itemId, 'read')).toMatchObject({ crashes: 0 });
   });
 });
+
+describe('a worker that has just stood still', () => {
+  it('claims no task that came meanwhile, so that a task which Temporal gave up counts no crash', async () => {
+    const own = stack.line(straight);
+    let sleptMs = 8_000;
+    await own.work({ sleptMs: () => sleptMs });
+    const run = await own.start();
+    const handle = stack.temporal.client.workflow.getHandle(workflowIdOf(run));
+    await until('its task was handed back', async () => {
+      const { raw } = await handle.describe();
+      return (raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
+    });
+    expect(await attemptsOf(stack.pool, run.itemId)).toEqual([]);
+
+    sleptMs = 0;
+    expect(await own.closed(run)).toBe('final');
+    expect(await attemptsOf(stack.pool, run.itemId)).toEqual(['read done', 'check done', 'write done']);
+  });
+});

@@ -72,6 +72,8 @@ export interface WorkOptions {
   /** Its way to the database, where a test wants to damage it. */
   pool?: pg.Pool;
   logger?: Logger;
+  /** For how long it has just stood still. */
+  sleptMs?: () => number;
   /** Instead of the product's workflow code. */
   codePath?: string;
   /** The installation that it belongs to. */
@@ -145,7 +147,10 @@ function layLine(stack: Stack, workers: Set<TestWorker>, dispatchers: Set<Dispat
       pipeline: name,
       identity: id,
       workflowBundle: options.codePath === undefined ? await workflowBundle() : { codePath: options.codePath },
-      activities: createActivities({ ...attempts, worker: id, isolation: inProcessIsolation(attempts) }),
+      activities: createActivities({
+        ...{ ...attempts, worker: id, isolation: inProcessIsolation(attempts) },
+        ...(options.sleptMs && { sleptMs: options.sleptMs }),
+      }),
       maxActivities: slots,
       shutdownGraceMs: graceMs,
       ...(options.membership && { membership: options.membership }),
