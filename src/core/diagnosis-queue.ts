@@ -46,9 +46,9 @@ interface QueueFacts {
 }
 
 export function sayBacklog(item: ItemFacts, { now, engine, pollers, backlog: waiting }: QueueFacts): Diagnosis {
-  const doubt = engine === 'alive' ? 'its run is alive' : 'whether its run is alive is not known';
+  const doubt = engine === 'alive' ? 'its run is alive' : 'Temporal has not said whether its run is alive';
   const queue =
-    waiting == null || pollers === undefined ? '' : `; ${count(waiting, 'task')} for ${count(pollers, 'worker')}`;
+    waiting == null || pollers === undefined ? '' : `; about ${count(waiting, 'task')} for ${count(pollers, 'worker')}`;
   return {
     reason: 'backlog',
     sentence: `It waits for a free worker (${doubt}${queue}); its last sign of life was ${ageOf(item.beatAt, now)} ago.`,

@@ -37,6 +37,7 @@ export const ListedItem = ItemAnswer.pick({
   visit: true,
   epoch: true,
   version: true,
+  priority: true,
   createdAt: true,
   updatedAt: true,
   enteredAt: true,
@@ -58,7 +59,7 @@ export type ListedItem = z.output<typeof ListedItem>;
 
 export function listedAnswer({ row, facts, diagnosis }: DiagnosedRow): ListedItem {
   const { item, now } = row;
-  const { id, pipeline, owner, state, visit, epoch, version, endReason, rescues } = item;
+  const { id, pipeline, owner, state, visit, epoch, version, priority, endReason, rescues } = item;
   return {
     id,
     pipeline,
@@ -68,6 +69,7 @@ export function listedAnswer({ row, facts, diagnosis }: DiagnosedRow): ListedIte
     visit,
     epoch,
     version,
+    priority,
     endReason,
     rescues,
     stale: stalenessOf(facts, diagnosis) !== null,

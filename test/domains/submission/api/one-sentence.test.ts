@@ -312,7 +312,7 @@ describe('a run that the search index does not list', () => {
 
     expect(api.engine.described).toBe(10);
     const unknown = items.filter(({ diagnosis }) =>
-      diagnosis.sentence.includes('whether its run is alive is not known'),
+      diagnosis.sentence.includes('Temporal has not said whether its run is alive'),
     );
     expect([items.length, unknown.length]).toEqual([30, 20]);
     expect(items.every(({ diagnosis }) => diagnosis.reason === 'backlog')).toBe(true);
@@ -323,7 +323,7 @@ describe('a run that the search index does not list', () => {
     const { listed } = await ask(await silent());
     expect(listed).toMatchObject({
       reason: 'backlog',
-      sentence: expect.stringContaining('whether its run is alive is not known') as string,
+      sentence: expect.stringContaining('Temporal has not said whether its run is alive') as string,
     });
   });
 });
