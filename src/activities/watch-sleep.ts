@@ -5,11 +5,11 @@ const TICK_MS = 100;
 const KEPT_MS = 500;
 
 /** Notices that this process stood still: it was frozen, or its event loop was blocked. Returns for how long it has just stood still. */
-export function watchSleep(): () => number {
-  let last = performance.now();
+export function watchSleep(clock = (): number => performance.now()): () => number {
+  let last = clock();
   let slept = { ms: 0, endedAt: -Infinity };
   function look(): number {
-    const now = performance.now();
+    const now = clock();
     const ms = now - last - TICK_MS;
     last = now;
     if (ms > slept.ms || now - slept.endedAt > KEPT_MS) slept = { ms, endedAt: now };

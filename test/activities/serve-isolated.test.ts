@@ -7,6 +7,7 @@ import type { AnyStage } from '../../src/ports/stage.js';
 import { taskOf } from '../support/facts.js';
 import { byHand, useSpine } from '../support/spine.js';
 import { straight } from '../support/tables.js';
+import { until } from '../support/until.js';
 import { silent } from '../support/worker.js';
 
 const spine = useSpine();
@@ -33,12 +34,15 @@ describe('the process of an isolated stage', () => {
     let isTidy = false;
     let begin: () => void = () => undefined;
     const begun = new Promise<void>((resolve) => (begin = resolve));
-    const { id, served, said, stop } = await serve(async ({ signal }) => {
+    const { id, served, said, stop } = await serve(async ({ item, signal }) => {
       begin();
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      // The commit does not wait for the stage.
+      await until(
+        'the task is given back',
+        async () => (await taskOf(spine.pool, item.id, 'read')).status === 'waiting',
+      );
       for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-      // Longer than the commit, which does not wait for the stage.
-      await spine.pool.query('SELECT pg_sleep(0.2)');
       isTidy = true;
       throw new Error('aborted');
     });
