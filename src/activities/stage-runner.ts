@@ -105,7 +105,7 @@ async function runStage(deps: RunnerDeps, stage: AnyStage, input: StageInput): P
 }
 
 /** A frozen worker's open polls take tasks, and Temporal gives each of them up after a heartbeat timeout. The worker wakes with them. If
- *  it claimed one, the next attempt would find a task that has just begun and has no worker in Temporal's eyes, which counts as a crash. */
+ *  it claimed one, the next attempt would find a task that has just begun, and would count a crash of it. */
 function refuseStaleTask({ sleptMs }: RunnerDeps, { beatsMs }: StageInput): void {
   if (sleptMs === undefined || sleptMs() < beatsMs / 2) return;
   throw ApplicationFailure.create({

@@ -11,7 +11,7 @@ const PROBE_LEVEL = 1;
 const DEFAULT_LEVEL = 3;
 
 /** A server repeats its first answer about a queue for five seconds, also when the run was not yet in the queue. So the server is asked
- *  once about each probe, and later after each. Together a second and a quarter. */
+ *  once about each probe, and each probe waits longer for its question than the one before. All of them take a second and a quarter. */
 const LOOK_AFTER_MS = [10, 20, 40, 80, 160, 320, 640];
 
 /** The run ends by itself if nobody deletes it. */
@@ -65,7 +65,7 @@ async function probeLevel(client: Client, name: string, lookAfterMs: number): Pr
     // A server that is older than levels has one figure for all.
     return hasBacklog(stats) ? DEFAULT_LEVEL : null;
   } finally {
-    // A namespace may forbid it. The run then ends by its timeout.
+    // A namespace may forbid deletions. The run then ends by its timeout.
     const workflowExecution = { workflowId: name };
     await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution }).catch(() => undefined);
   }

@@ -36,7 +36,7 @@ export async function reprioritize(
   await startRun(deps, log, run);
   const former = { ...run, epoch: run.epoch - 1 };
   const end = () => deps.engine.terminate(former, 'it has another priority');
-  await tellEngine(log, end, 'its first claim or a sweep ends the former run');
+  await tellEngine(log, end, 'the former run ends at its next claim, or a sweep ends it');
 }
 
 /** Where Temporal knows no priorities, a new run would stand behind everything that waits. Where it does not answer, the item gets its new

@@ -10,8 +10,8 @@ import { giveUpAfter } from './engine-health.js';
  *  time anyway. */
 const PATIENCE_MS = 1_000;
 
-/** Tells the engine of the move that was just committed. A failure is logged and is no error, because somebody else sees to it: the
- *  dispatcher repeats the call, unless `otherwise` says another thing. */
+/** Tells the engine of the move that was just committed. A failure is logged and is no error, because the dispatcher
+ *  repeats the call. `otherwise`: who does it where the dispatcher does not, as the log says it. */
 export async function tellEngine(
   log: FastifyBaseLogger,
   call: () => Promise<unknown>,

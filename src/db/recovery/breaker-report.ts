@@ -22,7 +22,7 @@ export function awaitsResult({ passes = [] }: Claimed, ending: Ending): boolean 
   return passes.length > 0 && hasRun(ending);
 }
 
-/** Whether the attempt says how the stage fares. */
+/** Whether the stage ran, so that the attempt says something about it. */
 function hasRun(ending: Ending): ending is Exclude<Ending, { is: 'released' | 'unbegun' }> {
   return ending.is !== 'released' && ending.is !== 'unbegun';
 }

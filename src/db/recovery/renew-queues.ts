@@ -72,7 +72,7 @@ type WaitingItem = Pick<ItemRow, 'id' | 'pipeline' | 'state' | 'visit' | 'epoch'
 
 /** Besides the items that wait for a worker: those whose run has been woken and has not looked at its row since, and those whose start
  *  nobody has noted, because its task may be in the former tables too. A row that somebody writes at this moment is waited for. A stage
- *  that runs is left alone. Units that run are not, where other units of their item wait, and begin again in the new run. */
+ *  that runs is left alone. Where some units of an item run and others wait, the running ones begin again in the new run. */
 async function takeWaiting(
   transaction: Sql,
   pipelines: Readonly<Record<string, Pipeline>>,

@@ -156,8 +156,8 @@ function takesTasks(via: Via): boolean {
 }
 
 /** Tasks that were left as running would be shown as inflight for ever, take one of the isolated places of their worker, and count
- *  as crashed when a rescue's run claims them. Waiting tasks no longer ask for an isolated place. The caller has held the item's lock since an earlier statement, so that this
- *  statement sees every claim there was. */
+ *  as crashed when a rescue's run claims them. Waiting tasks no longer ask for an isolated place. The caller has held the item's lock
+ *  since an earlier statement, so that this statement sees every claim there was. */
 function takeTasks(pipeline: Pipeline, p: Parameters): string {
   return `taken AS (
       UPDATE tasks t SET status = 'waiting', fence = t.fence + 1, isolated = false, token = NULL

@@ -101,7 +101,7 @@ async function actOut({ self, isLive }: CanaryDeps, fault: Fault | undefined, co
   }
 }
 
-/** The limit that the harm meets is not that of a stage that reports nothing. */
+/** Reports progress for ever, so that the stage meets the limit of memory and not the limit for silence. */
 async function reportUntilAborted(context: StageContext): Promise<never> {
   for (let turns = 1; ; turns += 1) {
     context.progress({ turns });
