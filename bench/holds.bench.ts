@@ -13,8 +13,8 @@ const HELD = Number(process.env['BENCH_HELD'] ?? 100_000);
 const PAGES = Number(process.env['BENCH_REPEATS'] ?? 30);
 const PAGE = 200;
 
-/** How many more rows a page may read with ten times as many ended items. Database pages have no goal: a larger table has deeper
- *  indexes, and each look into one level more reads one page more. */
+/** How many more rows a page may read with ten times as many ended items. Database pages have no goal: the larger scene has more held
+ *  items too, so that the indexes of live items are deeper, and each look into one level more reads one page more. */
 const ROWS_GOAL = 1.1;
 
 /** The longest that an item of the other pipeline may wait for its start or its wake. */
