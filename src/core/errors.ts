@@ -9,6 +9,7 @@ export const KINDS = {
   method: { status: 405, retryable: false },
   slow: { status: 408, retryable: true },
   conflict: { status: 409, retryable: false },
+  gone: { status: 410, retryable: false },
   oversized: { status: 413, retryable: false },
   unsupported: { status: 415, retryable: false },
   limited: { status: 429, retryable: true },
@@ -66,6 +67,15 @@ export const CODES = {
   delivery_refused: { kind: 'invalid', title: 'The receiver does not take this notification' },
   delivery_failed: { kind: 'unavailable', title: 'The notification was not delivered', errorClass: 'NETWORK_ERROR' },
   source_unavailable: { kind: 'unavailable', title: 'The source cannot be reached', errorClass: 'NETWORK_ERROR' },
+  blob_exists: { kind: 'conflict', title: 'There is a blob under this key already' },
+  blob_missing: { kind: 'missing', title: 'There is no such blob' },
+  blob_mismatch: { kind: 'invalid', title: 'The content is not what was announced' },
+  blob_store_unavailable: {
+    kind: 'unavailable',
+    title: 'The blob store does not answer',
+    errorClass: 'STORAGE_ERROR',
+    retryAfterSeconds: 5,
+  },
   engine_unavailable: {
     kind: 'unavailable',
     title: 'Temporal does not answer',

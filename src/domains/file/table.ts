@@ -1,0 +1,51 @@
+import { definePipeline, stage } from '../../core/pipeline.js';
+
+/** The options that all stages share. */
+const STAGE = {
+  tries: 3,
+  backoff: { first: '5s', max: '60s' },
+  spent: { move: 'failed' },
+} as const;
+
+/** An uploaded file, from its registration until it can be searched. */
+export const file = definePipeline({
+  name: 'file',
+  start: 'registered',
+  sweep: { every: '15m', staleAfter: '10m', stuckAfter: '30m' },
+  rescue: {
+    budget: 3,
+    backoff: ['3m', '10m', '30m'],
+    budgetResetAfter: '24h',
+    oldestRescued: '7d',
+    exhausted: 'failed',
+    resumesAt: 'queued',
+  },
+  cancelled: 'failed',
+  // A retry begins with the bytes that were uploaded, so it can't begin before `queued`.
+  retries: ['queued'],
+  // Ten full batches: more than anybody uploads by hand.
+  livePerOwner: 5_000,
+  // The owner is told of the end by mail, if the token that registered the file had an address.
+  tells: { table: 'files', column: 'email' },
+  states: {
+    registered: { rests: 'awaiting_upload', then: { uploaded: 'uploaded', confirmed: 'queued' } },
+    uploaded: { rests: 'awaiting_upload', then: { confirmed: 'queued' } },
+    queued: { rests: 'backlog', then: { claimed: 'extracting' } },
+    extracting: {
+      // The extractor's own limit is below this. A file that takes longer is hostile or broken, which opens no breaker.
+      does: stage('extract', { ...STAGE, within: '10m', progressWithin: '5m', ownFaults: ['SCAN_TIMEOUT'] }),
+      then: { done: 'chunking' },
+    },
+    chunking: {
+      does: stage('chunk', { ...STAGE, within: '5m', ownFaults: ['SCAN_TIMEOUT'] }),
+      then: { done: 'embedding' },
+    },
+    embedding: {
+      // The largest text has some 20,000 chunks; the local model embeds about ten a second.
+      does: stage('embed', { ...STAGE, within: '2h', progressWithin: '2m' }),
+      then: { done: 'ready' },
+    },
+    ready: { ends: 'done' },
+    failed: { ends: 'failed', reopens: 'queued' },
+  },
+});

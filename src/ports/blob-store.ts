@@ -1,0 +1,58 @@
+import type { Readable } from 'node:stream';
+
+/** Keeps large contents under keys. Every adapter keeps the promises of test/ports/blob-store-contract.ts. A store that does not
+ *  answer fails with AppError `blob_store_unavailable`, which is worth another try. */
+export interface BlobStore {
+  /** Which adapter it is, for health and the doctor. */
+  kind: 'disk' | 'azure' | 's3';
+  /** Stores the bytes as they come, with bounded memory, if no blob has the key. The blob is there whole or not at all. Fails with
+   *  `blob_exists` when the key is taken, and with `blob_mismatch` when the size or the checksum is another than was announced. */
+  put(key: string, bytes: Readable, expected: ExpectedBlob, signal?: AbortSignal): Promise<StoredBlob>;
+  /** The bytes, or a part of them. Fails with `blob_missing`. Destroy the stream to stop early. */
+  get(key: string, options?: { range?: ByteRange; signal?: AbortSignal }): Promise<Readable>;
+  /** Null: there is no complete blob under the key. */
+  find(key: string): Promise<StoredBlob | null>;
+  /** A page of blobs in the order of their keys. `next` is the cursor of the page behind it; null: this is the last page. */
+  list(page: { prefix: string; cursor: string | null; limit: number }): Promise<BlobPage>;
+  /** Of no effect when there is no such blob. */
+  delete(key: string): Promise<void>;
+  /** A request by which anybody who has it may store this one blob until the time, without passing the bytes through us. Size and
+   *  checksum are enforced. Null: this store has no such requests, so the bytes come through the API. */
+  signPut(key: string, expected: ExpectedBlob, expiresAt: Date): Promise<SignedPut | null>;
+  /** Fails when blobs cannot be written, read and deleted; for the doctor. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ExpectedBlob {
+  sizeBytes: number;
+  /** 64 small hexadecimal digits. */
+  sha256?: string | undefined;
+}
+
+export interface StoredBlob {
+  key: string;
+  sizeBytes: number;
+  /** When the store had the whole blob, by the store's clock. */
+  storedAt: Date;
+}
+
+/** From the first byte to the last, both counted from 0 and both included. */
+export interface ByteRange {
+  from: number;
+  to: number;
+}
+
+export interface BlobPage {
+  blobs: StoredBlob[];
+  next: string | null;
+}
+
+export interface SignedPut {
+  url: string;
+  /** The request must carry these, because they are signed. */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** Opens the configured store once in each process, when it is first needed. */
+export type OpenBlobStore = () => Promise<BlobStore>;
