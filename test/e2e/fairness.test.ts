@@ -84,37 +84,39 @@ async function areQueued(line: Line, counts: Readonly<Record<number, number>>): 
   });
 }
 
-/** The worker may have asked for a task before the last item came, and once more meanwhile. */
-const A_FEW = 3;
+/** An item runs with the first of these if it overtakes the others, and behind nearly all of them if it does not. The server counts a task
+ *  as queued a moment before it can hand the task out. On a busy machine the worker runs some others in that moment: three were seen. */
+const OTHERS = 20;
+const WITH_THE_FIRST = OTHERS / 3;
 
 describe('of the items that wait for a worker', () => {
   it('one owner’s single item runs after a few of another owner’s many, however long the owner’s name', async () => {
     const { line, order, add, addMany, open } = await queueUp();
-    await addMany(15, 'ada');
+    await addMany(OTHERS, 'ada');
     const { itemId } = await add('ö'.repeat(50));
-    await areQueued(line, { 3: 15 });
+    await areQueued(line, { 3: OTHERS });
     open();
-    await until('all have run', () => order.length === 16);
-    expect(order.indexOf(itemId)).toBeLessThan(A_FEW);
+    await until('all have run', () => order.length === OTHERS + 1);
+    expect(order.indexOf(itemId)).toBeLessThan(WITH_THE_FIRST);
   });
 
   it('an item of a higher priority overtakes all others', async () => {
     const { line, order, add, addMany, open } = await queueUp();
     const low = await add('eve', -1);
-    await addMany(8, 'ada');
+    await addMany(OTHERS, 'ada');
     const { itemId } = await add('ada', 1);
     await areQueued(line, { 2: 1, 4: 1 });
     open();
-    await until('all have run', () => order.length === 10);
-    expect(order.indexOf(itemId)).toBeLessThan(A_FEW);
+    await until('all have run', () => order.length === OTHERS + 2);
+    expect(order.indexOf(itemId)).toBeLessThan(WITH_THE_FIRST);
     expect(order.at(-1)).toBe(low.itemId);
   });
 
   it('an item that is given another priority runs at its new place, and its former run is gone', async () => {
     const { line, order, addMany, open } = await queueUp();
-    const [first, ...others] = await addMany(10, 'ada');
+    const [first, ...others] = await addMany(OTHERS, 'ada');
     const last = others.at(-1);
-    if (!first || !last) throw new Error('ten were added');
+    if (!first || !last) throw new Error('some were added');
     for (const [run, priority] of [
       [last, 5],
       [first, -200],
@@ -131,8 +133,8 @@ describe('of the items that wait for a worker', () => {
     }
     await areQueued(line, { 2: 1, 5: 1 });
     open();
-    await until('all have run', () => order.length === 10);
-    expect(order.indexOf(last.itemId)).toBeLessThan(A_FEW);
+    await until('all have run', () => order.length === OTHERS);
+    expect(order.indexOf(last.itemId)).toBeLessThan(WITH_THE_FIRST);
     expect(order.at(-1)).toBe(first.itemId);
     expect(await line.status(last)).toBe('TERMINATED');
     expect(await line.closed({ ...last, epoch: 2 })).toBe('final');
