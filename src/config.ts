@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
+import { renameAliases } from './config/aliases.js';
 import { type Config, configOf } from './config/config-of.js';
 import { contradictionsIn } from './config/contradictions.js';
 import { overlaidTable, overlayProblemsIn } from './config/overlaid-table.js';
@@ -49,14 +50,16 @@ export function variableNamesOf(parts: SettingsParts): string[] {
   const overlays = PIPELINE_NAMES.flatMap((name) =>
     Object.keys(overlayShapeOf(name).shape).map((key) => `${prefixOf(name)}${key}`),
   );
-  return [...Object.keys(settingsWith(parts).shape), ...overlays];
+  const aliases = Object.values(parts).flatMap((part) => Object.keys(part.aliases));
+  return [...Object.keys(settingsWith(parts).shape), ...overlays, ...aliases];
 }
 
 /** Throws one ConfigError that names every wrong variable and what was expected. */
 export function readConfig(parts: SettingsParts, environment: Environment = readEnvironment()): Config {
-  const given = Object.fromEntries(
+  const set = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
+  const { given, problems: misnamed, tell } = renameAliases(Object.values(parts), set);
   const main = settingsWith(parts).safeParse(given);
   const overlays = PIPELINE_NAMES.map(
     (name) => [name, overlayShapeOf(name).safeParse(withoutPrefix(name, given))] as const,
@@ -67,6 +70,7 @@ export function readConfig(parts: SettingsParts, environment: Environment = read
   );
   const secrets = new Set([...ENGINE_SECRETS, ...Object.values(parts).flatMap((part) => part.secrets)]);
   const problems = [
+    ...misnamed,
     ...problemsIn(main.error, given, { prefix: '', secrets }),
     ...overlays.flatMap(([name, { error }]) => problemsIn(error, given, { prefix: prefixOf(name), secrets })),
     ...overlays.flatMap(([name, { data = {} }]) => contradictionsOf(name, data, given)),
@@ -75,7 +79,7 @@ export function readConfig(parts: SettingsParts, environment: Environment = read
       ? Object.values(parts).flatMap((part) => part.problemsIn(main.data, Object.fromEntries(tables)))
       : []),
   ];
-  if (problems.length > 0 || !main.success) throw new ConfigError(problems);
+  if (problems.length > 0 || !main.success) throw new ConfigError(problems.map(tell));
   const domains = Object.fromEntries(
     Object.entries(parts).map(([name, part]) => [name, part.settingsOf(main.data, projectRoot)]),
   );

@@ -7,14 +7,15 @@ import type { StageInput } from '../core/run.js';
 import { msOf } from '../core/span.js';
 import { isTransient } from '../db/postgres/database-fault.js';
 import type { Claimed, Ending, ReleasedWhy } from '../db/spine/attempt.js';
-import { beatTask, keepCheckpoint } from '../db/spine/beat.js';
+import { beatTask, keepCheckpoint, keepEffect } from '../db/spine/beat.js';
 import { claimAgain } from '../db/spine/claim/claim-again.js';
+import type { Statement } from '../ports/sql.js';
 import type { AnyStage, Json, JsonObject, StageContext } from '../ports/stage.js';
 import type { AttemptHost } from './attempt-host.js';
 import { BEAT_MS, type Beats } from './beats.js';
 import { errorEnding } from './ending.js';
 import { LateSignal } from './late-signal.js';
-import type { GiveUp } from './patience.js';
+import { endlessWaits, type GiveUp, retryPatiently } from './patience.js';
 import { type Reading, runReading } from './patient-reads.js';
 
 /** The stage took longer than its row allows, or said nothing for too long. */
@@ -130,8 +131,19 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
     },
   };
 
+  function keep(checkpoint: Json, save?: Statement): Promise<void> {
+    return save ? keepWith(save, checkpoint) : keepAlone(checkpoint);
+  }
+
+  /** The stage goes on only behind an effect that is written. */
+  async function keepWith(save: Statement, checkpoint: Json): Promise<void> {
+    const write = () => retryPatiently(() => keepEffect(deps.pool, claimed, checkpoint, save), endlessWaits(), halt);
+    if ((await write()) || ((await holdAgain()) && (await write()))) return;
+    refuseKeep();
+  }
+
   /** A checkpoint only spares the next attempt some work, so this attempt goes on where it can't be kept. */
-  async function keep(checkpoint: Json): Promise<void> {
+  async function keepAlone(checkpoint: Json): Promise<void> {
     if (deps.beats.isWaking()) return;
     try {
       if (await keepCheckpoint(deps.pool, claimed, checkpoint)) return;
@@ -141,6 +153,10 @@ export function watchStage(deps: WatchDeps, input: StageInput, claimed: Claimed)
       deps.logger.warn({ err: error }, 'checkpoint could not be kept');
       return;
     }
+    refuseKeep();
+  }
+
+  function refuseKeep(): never {
     abortSuperseded();
     throw new Error('this attempt has been superseded');
   }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isMailAddress } from '../core/mail-address.js';
 import { isSpan, msOf, type Span } from '../core/span.js';
+import type { When } from '../core/schedules.js';
 import { SHORTEST_BEATS } from '../core/step.js';
 
 export function text(expected: string, test: (value: string) => boolean) {
@@ -138,3 +139,31 @@ export const beatsText = text(
 export const spansText = text('spans of time with commas between them, such as 3m,10m,30m', (value) =>
   value.split(',').every((part) => isSpan(part.trim())),
 ).transform((value) => value.split(',').map((part) => part.trim() as Span));
+
+/** The cron expressions that a schedule can keep: every so many minutes or hours, or daily at a time in UTC. */
+export const cronText = text(
+  'a cron expression such as */15 * * * * (every 15 minutes), 0 */2 * * * (every two hours) or 30 3 * * * (daily at 03:30 UTC)',
+  (value) => whenOf(value) !== undefined,
+).transform((value): When => whenOf(value) ?? { every: '1h' });
+
+/** The same without a time of day. */
+export const intervalCronText = text(
+  'a cron expression such as */15 * * * * (every 15 minutes) or 0 */2 * * * (every two hours)',
+  (value) => everyOf(value) !== undefined,
+).transform((value): Span => everyOf(value) ?? '1h');
+
+function whenOf(cron: string): When | undefined {
+  const every = everyOf(cron);
+  if (every) return { every };
+  const [, minute = '', hour = ''] = /^(\d{1,2}) (\d{1,2}) \* \* \*$/.exec(cron.trim()) ?? [];
+  if (minute === '' || Number(minute) > 59 || Number(hour) > 23) return undefined;
+  return { dailyAt: `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}` };
+}
+
+/** An interval that does not divide the hour or the day would fire unevenly in cron, so it is none. */
+function everyOf(cron: string): Span | undefined {
+  const [, minutes] = /^\*\/(\d{1,2}) \* \* \* \*$/.exec(cron.trim()) ?? [];
+  if (minutes !== undefined) return 60 % Number(minutes) === 0 ? `${Number(minutes)}m` : undefined;
+  const [, hours = '1'] = /^0 \*(?:\/(\d{1,2}))? \* \* \*$/.exec(cron.trim()) ?? ['', ''];
+  return hours !== '' && 24 % Number(hours) === 0 ? `${Number(hours)}h` : undefined;
+}

@@ -21,8 +21,12 @@ export interface StageContext {
   /** Reports that the stage itself moves on; shown to the owner. */
   progress(report: JsonObject): void;
   /** Keeps a checkpoint for the next attempt, if the database is there. A lost checkpoint does not fail the stage. Throws
-   *  when this attempt has been superseded. */
-  keep(checkpoint: Json): Promise<void>;
+   *  when this attempt has been superseded.
+   *
+   *  With a save, checkpoint and effect are written together, under the fence and once, and the answer waits for the disk and for a
+   *  database that is away. So a stage may write its work piece by piece. Each such checkpoint must differ from the one before it,
+   *  because it tells whether the effect is written already. The statement draws FROM guard, as the save of a result does. */
+  keep(checkpoint: Json, save?: Statement): Promise<void>;
 }
 
 export interface StageResult<Outcome extends string = string> {

@@ -175,6 +175,27 @@ describe('a checkpoint', () => {
     await unharmed(run);
   });
 
+  it('waits for a database that is away if it comes with an effect, which is written once', async () => {
+    const lostBeats = failedBeats;
+    const effect = {
+      text: `INSERT INTO canary_effects (item_id, visit, stage, attempt) SELECT item_id, visit, 'piece', attempt FROM guard`,
+      values: [],
+    };
+    const run = await walk({
+      async work(context) {
+        wire.cut();
+        const kept = context.keep({ page: 1 }, effect);
+        await until('a beat is lost too', async () => Promise.resolve(failedBeats > lostBeats));
+        wire.heal();
+        await kept;
+        expect(await checkpointOf(context.item.id)).toBe(1);
+        return leave(context);
+      },
+    });
+
+    expect(await effectsOf(stack.pool, run.itemId)).toEqual(['1 piece', '1 work', '1 close']);
+  });
+
   it('fails the stage if it can never be written', async () => {
     const run = await walk({
       async work(context) {

@@ -6,7 +6,7 @@ import { type RunRef, workflowIdOf } from '../../core/run.js';
 import type { SweepPage } from '../../core/sweep-page.js';
 import { recordLeftover } from '../../db/recovery/leftover.js';
 import { raiseEvent } from '../../db/recovery/outbox.js';
-import { findRunRows, type RunRow } from '../../db/recovery/stuck.js';
+import { findDeleted, findRunRows, type RunRow } from '../../db/recovery/stuck.js';
 import type { Engine } from '../../ports/engine.js';
 
 /** A run is told of its item's end at once, and needs a moment to close. A run that is open after a minute was not
@@ -24,8 +24,8 @@ const ENDED_AT_MOST = 500;
 const RUNS_NAMED = 5;
 
 /** Goes through the open runs of a pipeline. A run whose item has ended, or was rescued since, is asked to end. A run
- *  without a row (the database was restored, or a person deleted the row) is only reported, because nobody knows which
- *  work it does. */
+ *  without a row is asked to end too if the audit says that its item was deleted here. Otherwise (the database was restored) the run is
+ *  only reported, because nobody knows which work it does. */
 export async function tidyOpenRuns(
   deps: { pool: pg.Pool; engine: Engine; logger: Logger },
   pipeline: Pipeline,
@@ -39,15 +39,41 @@ export async function tidyOpenRuns(
       pool,
       runs.map((each) => each.itemId),
     );
+    const rowless = runs.filter((run) => !rows.has(run.itemId));
+    const deleted = await findDeleted(
+      pool,
+      rowless.map((each) => each.itemId),
+    );
+    strays.push(...rowless.filter((run) => !deleted.has(run.itemId)));
+    await endRunsOfDeleted(
+      deps,
+      rowless.filter((run) => deleted.has(run.itemId)),
+      page,
+    );
     for (const run of runs) {
       const row = rows.get(run.itemId);
-      if (!row) strays.push(run);
-      else if (page.endedRuns < ENDED_AT_MOST && isOutlived(run, row) && (await endLeftover(deps, pipeline, run))) {
+      if (!row) continue;
+      if (page.endedRuns < ENDED_AT_MOST && isOutlived(run, row) && (await endLeftover(deps, pipeline, run))) {
         page.endedRuns += 1;
       }
     }
   }
   if (strays.length > 0) page.reported += await reportStrays(pool, name, strays);
+}
+
+/** The item's last audit entry tells of its deletion already, so the end of its run gets none. */
+async function endRunsOfDeleted(
+  { engine, logger }: { engine: Engine; logger: Logger },
+  runs: readonly RunRef[],
+  page: SweepPage,
+): Promise<void> {
+  for (const run of runs) {
+    if (page.endedRuns >= ENDED_AT_MOST) return;
+    if ((await engine.describe(run)).is === 'gone') continue;
+    await engine.end(run);
+    page.endedRuns += 1;
+    logger.warn({ run: workflowIdOf(run) }, 'run of a deleted item ended');
+  }
 }
 
 /** The audit entry is written first, so that no run is ended without an entry. False: the run has ended and the list of open runs does

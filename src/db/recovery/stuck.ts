@@ -111,3 +111,14 @@ export async function findRunRows(pool: pg.Pool, itemIds: readonly string[]): Pr
   );
   return new Map(rows.map((row) => [row.itemId, row]));
 }
+
+/** Those of the items without a row that were deleted here: the audit has entries of them. */
+export async function findDeleted(pool: pg.Pool, itemIds: readonly string[]): Promise<Set<string>> {
+  if (itemIds.length === 0) return new Set();
+  const { rows } = await pool.query<{ itemId: string }>(
+    `SELECT id AS "itemId" FROM unnest($1::uuid[]) AS asked (id)
+     WHERE EXISTS (SELECT 1 FROM audit WHERE item_id = asked.id)`,
+    [itemIds],
+  );
+  return new Set(rows.map(({ itemId }) => itemId));
+}

@@ -1,10 +1,11 @@
 import type pg from 'pg';
+import type { Statement } from '../../ports/sql.js';
 import type { Json, JsonObject } from '../../ports/stage.js';
 import { queryPrepared, WITHOUT_WAITING } from '../postgres/client.js';
-import { storableJson } from '../postgres/parameters.js';
+import { checkSource, Parameters, storableJson } from '../postgres/parameters.js';
 import { type Claimed, taskKey } from './attempt.js';
 import { IS_LIVE } from './item-row.js';
-import { IS_RUNNING } from './task-row.js';
+import { GUARD, IS_RUNNING } from './task-row.js';
 
 /** Writes a sign of life and the latest progress. False: the attempt has been superseded and should stop.
  *  The item comes before the task here too. A unit's beat writes its task only, or parallel units would deadlock. */
@@ -22,15 +23,37 @@ export async function beatTask(pool: pg.Pool, claimed: Claimed, progress: JsonOb
 
 /** Keeps the checkpoint that the next attempt resumes from. False: the attempt has been superseded. */
 export async function keepCheckpoint(pool: pg.Pool, claimed: Claimed, checkpoint: Json): Promise<boolean> {
-  const rows = await queryPrepared(pool, KEEP, [
-    ...taskKey(claimed),
-    claimed.state,
-    claimed.epoch,
-    claimed.fence,
-    claimed.claimId,
-    storableJson(checkpoint),
-  ]);
+  const rows = await queryPrepared(pool, KEEP, keepValues(claimed, checkpoint));
   return rows.length > 0;
+}
+
+/** Writes a checkpoint together with the effect that it stands for, once: a repeated call finds the checkpoint and writes nothing. The
+ *  row is not beaten, because a process that has just woken must not make the item look alive. False: the attempt has been superseded,
+ *  or an earlier call is being committed at this moment. */
+export async function keepEffect(
+  pool: pg.Pool,
+  claimed: Claimed,
+  checkpoint: Json,
+  effect: Statement,
+): Promise<boolean> {
+  const p = new Parameters();
+  for (const value of keepValues(claimed, checkpoint)) p.add(value);
+  const rows = await queryPrepared(
+    pool,
+    `${ITEM}, guard AS (
+       UPDATE tasks t SET checkpoint = $9::jsonb FROM item
+       WHERE t.item_id = item.id AND ${IS_MINE} AND t.checkpoint IS DISTINCT FROM $9::jsonb RETURNING ${GUARD}
+     ), saved AS (${p.embed(checkSource('guard', effect))})
+     SELECT 1 FROM guard
+     UNION ALL SELECT 1 FROM tasks t, item WHERE t.item_id = item.id AND ${IS_MINE} AND t.checkpoint = $9::jsonb`,
+    p.values,
+  );
+  return rows.length > 0;
+}
+
+function keepValues(claimed: Claimed, checkpoint: Json): unknown[] {
+  const { state, epoch, fence, claimId } = claimed;
+  return [...taskKey(claimed), state, epoch, fence, claimId, storableJson(checkpoint)];
 }
 
 const IS_MINE = `t.visit = $2 AND t.stage = $3 AND t.unit = $4 AND t.fence = $7 AND t.claim_id = $8 AND ${IS_RUNNING}`;

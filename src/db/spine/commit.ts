@@ -11,7 +11,7 @@ import { type Claimed, type Ending, taskKey } from './attempt.js';
 import { type Plan, planOf } from './commit-plan.js';
 import { IS_LIVE, lockItem } from './item-row.js';
 import { stepOf } from './next-step.js';
-import { IS_RUNNING } from './task-row.js';
+import { GUARD, IS_RUNNING } from './task-row.js';
 import { moveLocked, transitionParts } from './transition.js';
 
 /** The run's next step, or the answer that another attempt holds the task or the item has moved on: nothing was written. */
@@ -87,9 +87,6 @@ async function saveBehindGuard(transaction: Sql, claimed: Claimed, save: Stateme
     p.values,
   );
 }
-
-/** The columns that a save may draw from: those of the task that it belongs to. */
-const GUARD = 't.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at';
 
 /** One statement. Every part draws from `guard`, which is empty unless this attempt still holds its task. */
 async function writeEnding(sql: Sql, pipeline: Pipeline, claimed: Claimed, plan: Plan): Promise<Committed> {

@@ -30,6 +30,9 @@ export interface Found {
   before: TaskRow;
 }
 
+/** The columns that a save may draw from: those of the task that it belongs to. */
+export const GUARD = 't.item_id, t.visit, t.stage, t.unit, t.attempt, t.fence, t.worker, t.started_at';
+
 /** Matches no partial index, for the reason of IS_LIVE. */
 export const IS_RUNNING = `t.status || '' = 'running'`;
 

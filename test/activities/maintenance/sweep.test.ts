@@ -7,7 +7,9 @@ import { AppError } from '../../../src/core/errors.js';
 import type { Pipeline } from '../../../src/core/pipeline.js';
 import type { RunRef } from '../../../src/core/run.js';
 import type { SweepPage } from '../../../src/core/sweep-page.js';
+import { inTransaction } from '../../../src/db/postgres/client.js';
 import { pauseItem, rescueItem } from '../../../src/db/spine/control.js';
+import { deleteItem } from '../../../src/db/spine/delete-item.js';
 import { type StuckRow, takeStuck } from '../../../src/db/recovery/stuck.js';
 import { registerWorker } from '../../../src/db/recovery/workers.js';
 import type { Engine } from '../../../src/ports/engine.js';
@@ -650,6 +652,19 @@ describe('open runs', () => {
     expect(await sweep()).toMatchObject({ endedRuns: 500 });
     engine.open = engine.open.slice(500);
     expect(await sweep({ startedAt: later() })).toMatchObject({ endedRuns: 99 });
+  });
+
+  it('of items that were deleted here are asked to end, and are not reported', async () => {
+    const { hand, pipeline, engine, sweep } = scene();
+    const id = await hand.make();
+    await hand.walk(id, 'read:empty');
+    await inTransaction(spine.pool, (transaction) => deleteItem(transaction, pipeline, { itemId: id, actor: ROOT }));
+    engine.open = [{ pipeline: pipeline.name, itemId: id, epoch: 1, startedAt: new Date() }];
+    expect(await sweep()).toMatchObject({ endedRuns: 0, reported: 0 });
+
+    engine.status = ALIVE;
+    expect(await sweep({ startedAt: later() })).toMatchObject({ endedRuns: 1, reported: 0 });
+    expect(engine.ended.map(({ itemId }) => itemId)).toEqual([id]);
   });
 
   it('without a row are reported once a day, and left alone', async () => {

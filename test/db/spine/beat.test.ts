@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { beatTask, keepCheckpoint } from '../../../src/db/spine/beat.js';
+import { beatTask, keepCheckpoint, keepEffect } from '../../../src/db/spine/beat.js';
 import { cancelItem, rescueItem } from '../../../src/db/spine/control.js';
-import { byHand, findIn, ROOT, useSpine } from '../../support/spine.js';
+import { effectsOf } from '../../support/facts.js';
+import { byHand, effectOf, findIn, ROOT, useSpine } from '../../support/spine.js';
 import { spreadAll, straight } from '../../support/tables.js';
 
 const spine = useSpine();
@@ -105,5 +106,51 @@ describe('a checkpoint', () => {
     expect(await keepCheckpoint(spine.pool, healthy, { row: 2 })).toBe(false);
     const { rows } = await spine.pool.query('SELECT checkpoint FROM tasks WHERE item_id = $1', [id]);
     expect(rows).toEqual([{ checkpoint: null }]);
+  });
+});
+
+describe('a checkpoint with an effect', () => {
+  it('is written together with the effect, once, however often it is asked for', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    const attempt = await hand.claimed(id);
+    for (const row of [1, 1, 2, 2]) {
+      expect(await keepEffect(spine.pool, attempt, { row }, effectOf(attempt))).toBe(true);
+    }
+
+    expect(await effectsOf(spine.pool, id)).toHaveLength(2);
+    expect(await hand.claimed(id)).toMatchObject({ checkpoint: { row: 2 } });
+  });
+
+  it('is written once when two calls overlap', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    const attempt = await hand.claimed(id);
+    await Promise.all(
+      Array.from({ length: 8 }, () => keepEffect(spine.limited, attempt, { row: 1 }, effectOf(attempt))),
+    );
+
+    expect(await keepEffect(spine.pool, attempt, { row: 1 }, effectOf(attempt))).toBe(true);
+    expect(await effectsOf(spine.pool, id)).toHaveLength(1);
+  });
+
+  it('leaves no effect of an attempt that was superseded, or whose item was cancelled', async () => {
+    const hand = byHand(spine.pool, straight);
+    const id = await hand.make();
+    const zombie = await hand.claimed(id);
+    const healthy = await hand.claimed(id);
+    expect(await keepEffect(spine.pool, zombie, { row: 1 }, effectOf(zombie))).toBe(false);
+    await cancelItem(spine.pool, find, { itemId: id, actor: ROOT });
+
+    expect(await keepEffect(spine.pool, healthy, { row: 2 }, effectOf(healthy))).toBe(false);
+    expect(await effectsOf(spine.pool, id)).toEqual([]);
+  });
+
+  it('refuses an effect that does not draw from the guard', async () => {
+    const hand = byHand(spine.pool, straight);
+    const attempt = await hand.claimed(await hand.make());
+    const unguarded = { text: 'DELETE FROM canary_effects', values: [] };
+
+    await expect(keepEffect(spine.pool, attempt, { row: 1 }, unguarded)).rejects.toThrow('FROM guard');
   });
 });

@@ -47,6 +47,31 @@ describe('an item that rests until something happens to it', () => {
     expect((await itemOf(spine.pool, id)).startAfter).toBeInstanceOf(Date);
   });
 
+  it('is moved together with what the event saves, or not at all', async () => {
+    const pipeline = { ...resting, name: 'resting-saved' };
+    const { hand } = at(pipeline);
+    const id = await hand.make();
+    const leave = (save: Parameters<typeof leaveRest>[3]) =>
+      leaveRest(spine.limited, findIn(pipeline), { itemId: id, actor: ADA, outcome: 'confirmed' }, save);
+    const note = `UPDATE items SET error_message = 'saved' WHERE id = $1`;
+
+    await expect(
+      leave(async (transaction, item) => {
+        await transaction.query(note, [item.id]);
+        throw new Error('refused');
+      }),
+    ).rejects.toThrow('refused');
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'registered' });
+
+    const seen: string[] = [];
+    await leave((_, item) => {
+      seen.push(item.state);
+      return Promise.resolve();
+    });
+    expect(seen).toEqual(['registered']);
+    expect(await itemOf(spine.pool, id)).toMatchObject({ state: 'queued' });
+  });
+
   it('stays where it is while the next state is full', async () => {
     const { hand, leave } = at({ ...batched, name: 'batched-full' });
     const ids = await Promise.all(Array.from({ length: 4 }, () => hand.make()));
