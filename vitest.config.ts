@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 /** No servers: these run in seconds, before every commit. */
 const unit = [
   'test/*.test.ts',
-  'test/{core,telemetry}/**/*.test.ts',
+  'test/{config,core,telemetry}/**/*.test.ts',
   'test/domains/*.test.ts',
   'test/domains/*/*.test.ts',
   'test/domains/*/{core,adapters}/**/*.test.ts',
