@@ -39,6 +39,7 @@ export const CODES = {
   item_unknown: { kind: 'missing', title: 'This database does not know the item' },
   method_not_allowed: { kind: 'method', title: 'This path does not take that method' },
   request_timeout: { kind: 'slow', title: 'The request took too long to arrive' },
+  expired: { kind: 'gone', title: 'The time for this is over' },
   payload_too_large: { kind: 'oversized', title: 'The request is too large' },
   unsupported_media_type: { kind: 'unsupported', title: 'The body must be JSON' },
   state_conflict: { kind: 'conflict', title: 'The item is in another state now' },
