@@ -1,13 +1,6 @@
-/** `table`: `header` is the first row, and every line of `text` is a row behind it. `markdown`: headings begin with `#`. */
-export interface TextPart {
-  kind: 'text' | 'markdown' | 'table' | 'code';
-  text: string;
-  /** The name of a sheet, or the title of a slide. */
-  title?: string;
-  /** The page, slide or sheet, counted from 1. */
-  page?: number;
-  header?: string;
-}
+import type { Chunk, TextPart } from '../core/part.js';
+
+export type { Chunk, TextPart };
 
 /** What is in a file. The text is well-formed: no NUL, no half of a surrogate pair. */
 export interface Extraction {
@@ -21,15 +14,6 @@ export interface Extraction {
   isRecognized: boolean;
   /** The text is longer than what is kept of it. */
   isTruncated: boolean;
-}
-
-/** A piece of text that is found as a whole. */
-export interface Chunk {
-  text: string;
-  /** The heading, sheet or slide under which it stands. */
-  title?: string;
-  page?: number;
-  tokens: number;
 }
 
 /** Reads contents that may be hostile, in a process of its own that is ended when it takes too long or too much memory. Fails with

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTurns, type Turns } from '../../../../../src/domains/submission/adapters/scanner/turns.js';
+import { createTurns, type Turns } from '../../src/adapters/turns.js';
 
 const never = new AbortController().signal;
 
