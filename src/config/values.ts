@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isMailAddress } from '../core/mail-address.js';
 import { isSpan, msOf, type Span } from '../core/span.js';
+import type { When } from '../core/schedules.js';
 import { SHORTEST_BEATS } from '../core/step.js';
 
 export function text(expected: string, test: (value: string) => boolean) {
@@ -138,3 +139,24 @@ export const beatsText = text(
 export const spansText = text('spans of time with commas between them, such as 3m,10m,30m', (value) =>
   value.split(',').every((part) => isSpan(part.trim())),
 ).transform((value) => value.split(',').map((part) => part.trim() as Span));
+
+const CRON_SHAPES = '*/N * * * * (every N minutes), 0 * * * *, 0 */N * * * (every N hours), M H * * * (daily, UTC)';
+
+/** A schedule as a cron text. Only the shapes that our schedules have are taken. */
+export const cronText = text(
+  `a cron text of one of the shapes ${CRON_SHAPES}`,
+  (value) => whenOf(value) !== null,
+).transform((value) => whenOf(value) ?? ({ every: '1h' } as const));
+
+function whenOf(value: string): When | null {
+  const [minute = '', hour = '', ...rest] = value.trim().split(/\s+/);
+  if (rest.join(' ') !== '* * *') return null;
+  const [everyMinutes, everyHours] = [minute, hour].map((field) => /^\*\/([1-9]\d?)$/.exec(field)?.[1]);
+  if (everyMinutes !== undefined && hour === '*')
+    return Number(everyMinutes) < 60 ? { every: `${Number(everyMinutes)}m` } : null;
+  if (minute === '0' && hour === '*') return { every: '1h' };
+  if (minute === '0' && everyHours !== undefined)
+    return Number(everyHours) < 24 ? { every: `${Number(everyHours)}h` } : null;
+  if (!/^\d{1,2}$/.test(minute) || !/^\d{1,2}$/.test(hour) || Number(minute) > 59 || Number(hour) > 23) return null;
+  return { dailyAt: `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}` };
+}

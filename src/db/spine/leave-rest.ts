@@ -3,6 +3,7 @@ import { AppError } from '../../core/errors.js';
 import { isRests, rowOf } from '../../core/machine.js';
 import { mayEnter } from './admission.js';
 import { changeItem, type Changed, type FindPipeline, reasonOf, type Request } from './control.js';
+import type { Sql } from '../../ports/sql.js';
 import { outcomeMove } from './sequel.js';
 
 /** Moves a resting item on by an event: its upload was confirmed, or a batch has picked it. From then on a run is wanted where the
@@ -11,6 +12,7 @@ export async function leaveRest(
   pool: pg.Pool,
   find: FindPipeline,
   request: Request & { outcome: string },
+  save?: (transaction: Sql) => Promise<void>,
 ): Promise<Changed> {
   const { outcome, actor } = request;
   return changeItem(pool, find, request, async (pipeline, { id, state, version }, transaction) => {
@@ -24,6 +26,8 @@ export async function leaveRest(
         facts: { state, version },
       });
     }
-    return (await mayEnter(transaction, pipeline, move.to)) ? move : null;
+    if (!(await mayEnter(transaction, pipeline, move.to))) return null;
+    await save?.(transaction);
+    return move;
   });
 }
