@@ -7,8 +7,8 @@ export function createWebhookNotifier({ secret, ...options }: PostOptions & { se
   const webhook = new Webhook(secret);
   const post = createPostJson(options);
   return {
-    // A person left the mail address for one letter, so the receiver of the webhook must not see it.
-    reaches: ({ mailTo }) => mailTo === null,
+    // A person who is not the owner left the mail address for one letter. The receiver of the webhook is not told of it.
+    reaches: ({ mailTo, owner }) => mailTo === null || owner !== null,
     async deliver(notice, signal) {
       const body = bodyOf(notice);
       const id = encodeURI(notice.id);

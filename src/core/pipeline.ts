@@ -99,7 +99,13 @@ export interface Pipeline<Name extends string = string, S = States> {
   deaths?: DeathSettings;
   /** The column of the domain's own table with the mail address of a person who is told of the item's end, besides its
    *  owner. */
-  tells?: { table: string; column: string };
+  tells?: {
+    table: string;
+    column: string;
+    /** The address is the owner's. The owner is told with or without it, and only of a failure that is not their own cancelling.
+     *  `facts`: names in the event's payload, and the columns of the domain's own row behind them. */
+    owner?: { facts: Readonly<Record<string, string>> };
+  };
   /** How many live items one owner may have. Admins are not limited. Without this number no owner is limited. */
   livePerOwner?: number;
   /** Whether a dedupe key is unique among live items only, or among all items that ever were. */

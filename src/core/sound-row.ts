@@ -50,8 +50,12 @@ function nameProblems(pipeline: Pipeline): string[] {
     ...nameFaultsIn('an outcome', words, isWord),
     ...nameFaultsIn('a trigger', triggers, (name) => TRIGGER.test(name)),
     // These names become part of an SQL statement.
-    ...nameFaultsIn('a column', Object.values(pipeline.tells ?? {}), (name) => COLUMN_NAME.test(name)),
+    ...nameFaultsIn('a column', columnsOf(pipeline), (name) => COLUMN_NAME.test(name)),
   ];
+}
+
+function columnsOf({ tells }: Pipeline): string[] {
+  return tells ? [tells.table, tells.column, ...Object.values(tells.owner?.facts ?? {})] : [];
 }
 
 function nameFaultsIn(what: string, names: readonly string[], isGood: (name: string) => boolean): string[] {

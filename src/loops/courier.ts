@@ -142,7 +142,7 @@ async function deliver(
 async function withLetter({ pool, letters = {} }: CourierDeps, notice: Notice): Promise<Notice> {
   const { mailTo, pipeline, itemId } = notice;
   if (mailTo === null || pipeline === null || itemId === null) return notice;
-  const letter = await letters[pipeline]?.(pool, itemId);
+  const letter = await letters[pipeline]?.(pool, itemId, notice);
   return letter ? { ...notice, letter } : notice;
 }
 

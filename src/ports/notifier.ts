@@ -11,8 +11,8 @@ export interface Notice {
   itemId: string | null;
   /** The owner who is told. Null: operators are told. */
   owner: string | null;
-  /** The address of the one person who is told of an item that concerns them. Null: the notice is not for one
-   *  person. */
+  /** The address of the one person who is told of an item that concerns them: the owner's, if there is an owner. Null: the notice is
+   *  not for one person, or the owner has left no address. */
   mailTo: string | null;
   payload: JsonObject;
   at: Date;
@@ -25,8 +25,13 @@ export interface Letter {
   text: string;
 }
 
-/** Writes the letter about an ended item of a pipeline; null: the notice's sentence says all. */
-export type WriteLetter = (sql: Sql, itemId: string) => Promise<Letter | null>;
+/** Writes the letter about an item of a pipeline that has ended or is soon deleted, as the notice's kind says; null: the notice's
+ *  sentence says all. */
+export type WriteLetter = (
+  sql: Sql,
+  itemId: string,
+  notice: Pick<Notice, 'kind' | 'payload'>,
+) => Promise<Letter | null>;
 
 export type ChannelName = 'log' | 'webhook' | 'smtp' | 'slack';
 

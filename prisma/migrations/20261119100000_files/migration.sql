@@ -81,3 +81,31 @@ ALTER TABLE "file_chunks" ADD CONSTRAINT "file_chunks_file_id_fkey" FOREIGN KEY 
 -- An owner's files by state and time of the last move, for the figures that an owner sees. Of that pipeline alone: every index is
 -- written again with every move of an item.
 CREATE INDEX "files_of_owner" ON "items"("owner", "state", "updated_at") WHERE (pipeline = 'file'::text);
+
+-- The files of one owner that are being deleted, which are taken off the owner's figures.
+CREATE INDEX "files_deleting_of_owner" ON "files"("owner") WHERE (deleting_at IS NOT NULL);
+
+-- A walk over the blob store. Its figures are those of orphan blobs by owner, and the last walk that has ended is shown.
+CREATE TABLE "orphan_scans" (
+    "id" UUID NOT NULL,
+    "is_dry_run" BOOLEAN NOT NULL,
+    "batches" INTEGER NOT NULL DEFAULT 0,
+    "began_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "ended_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "orphan_scans_pkey" PRIMARY KEY ("id")
+);
+
+CREATE TABLE "orphan_figures" (
+    "scan_id" UUID NOT NULL,
+    "owner_key" TEXT NOT NULL,
+    "count" INTEGER NOT NULL,
+    "total_size" BIGINT NOT NULL,
+    "samples" TEXT[] NOT NULL,
+
+    CONSTRAINT "orphan_figures_pkey" PRIMARY KEY ("scan_id","owner_key")
+);
+ALTER TABLE "orphan_figures" ADD CONSTRAINT "orphan_figures_scan_id_fkey" FOREIGN KEY ("scan_id") REFERENCES "orphan_scans"("id") ON DELETE CASCADE ON UPDATE NO ACTION;
+
+-- Expired batches whose unconfirmed files are still to be settled.
+CREATE INDEX "upload_batches_to_settle" ON "upload_batches"("expires_at") WHERE (status = 'expired'::text AND unconfirmed > 0);

@@ -29,7 +29,7 @@ export async function exhaustItem(pool: pg.Pool, find: FindPipeline, request: Gi
     await writeReceipt(transaction, { item, epoch: item.epoch, cause, actor, result: 'exhausted' });
     const to = exhaustedState(pipeline, item.state, item.errorClass);
     const sentence = `It was given up after ${item.rescues} rescues and is in ${to} now. ${cause.sentence}`;
-    await raiseExhausted(transaction, item, { reason: STUCK_EXHAUSTED, sentence });
+    await raiseExhausted(transaction, pipeline, item, { reason: STUCK_EXHAUSTED, sentence });
     return {
       from: item.state,
       to,

@@ -74,6 +74,6 @@ async function endPoisoned(transaction: Sql, pipeline: Pipeline, { item, attempt
     metadata: { stage: attempt.stage, unit: attempt.unit, crashes: before.crashes + 1 },
     error: { class: 'WORKER_CRASH', message, stage: attempt.stage },
   });
-  await raiseExhausted(transaction, item, { reason: 'POISON', sentence: `${message}.` });
+  await raiseExhausted(transaction, pipeline, item, { reason: 'POISON', sentence: `${message}.` });
   await clearNeighbours(transaction, pipeline, attempt);
 }

@@ -1,5 +1,8 @@
 import type { Domain } from '../../start/parts/domain.js';
+import { createFileLetter } from './api/file-letter.js';
+import { cleanUpMetrics } from './db/clean-up-totals.js';
 import { type FileSettings, fileSettings } from './settings.js';
+import { fileJobs } from './start/jobs.js';
 import { file } from './table.js';
 
 /** Files that people upload and search. */
@@ -8,4 +11,7 @@ export const fileDomain: Domain<FileSettings> = {
   tables: [file],
   words: ['uploads', 'extractor', 'extraction', 'ocr'],
   settings: fileSettings,
+  jobs: fileJobs,
+  metrics: cleanUpMetrics,
+  letters: () => ({ file: createFileLetter() }),
 };

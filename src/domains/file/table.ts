@@ -25,8 +25,12 @@ export const file = definePipeline({
   retries: ['queued'],
   // Ten full batches: more than anybody uploads by hand.
   livePerOwner: 5_000,
-  // The owner is told of the end by mail, if the token that registered the file had an address.
-  tells: { table: 'files', column: 'email' },
+  // The owner is told of a failure: by webhook, and by mail if the token that registered the file had an address.
+  tells: {
+    table: 'files',
+    column: 'email',
+    owner: { facts: { userId: 'owner', fileId: 'id', fileName: 'name' } },
+  },
   states: {
     registered: { rests: 'awaiting_upload', then: { uploaded: 'uploaded', confirmed: 'queued' } },
     uploaded: { rests: 'awaiting_upload', then: { confirmed: 'queued' } },

@@ -147,7 +147,7 @@ async function runQueue(
 }
 
 async function pagesOf({ pool, engine, pipelines, logger }: JobWorkerParts, jobs: readonly BoundJob[]) {
-  const parts: JobParts = { pool, engine, pipelines, logger };
+  const parts: JobParts = { pool, engine, pipelines, blobs: () => Promise.reject(new Error('no blob store')), logger };
   const created = jobs.map(async (job) => [job.name, await job.create(parts)] as const);
   return createPageActivities({ pool, pages: Object.fromEntries(await Promise.all(created)), logger });
 }
