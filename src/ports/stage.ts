@@ -21,8 +21,9 @@ export interface StageContext {
   /** Reports that the stage itself moves on; shown to the owner. */
   progress(report: JsonObject): void;
   /** Keeps a checkpoint for the next attempt, if the database is there. A lost checkpoint does not fail the stage. Throws
-   *  when this attempt has been superseded. */
-  keep(checkpoint: Json): Promise<void>;
+   *  when this attempt has been superseded. A `save` draws its rows FROM guard like the save of a stage: its effect is stored together
+   *  with the checkpoint, and both are on disk when this resolves. */
+  keep(checkpoint: Json, save?: Statement): Promise<void>;
 }
 
 export interface StageResult<Outcome extends string = string> {
