@@ -11,17 +11,19 @@ export interface ModelWords {
   content: string;
   /** How the names of the model's settings begin: `SUMMARY` reads "check SUMMARY_API_KEY". */
   variables: string;
+  /** How the name of the setting ends that decides the form of a request, besides the model. ANSWER_FORMAT by default. */
+  form?: string;
 }
 
 /** The meaning of a refusal, by status, for the operator of the installation. */
-const REFUSALS: ReadonlyMap<number, (variables: string) => string> = new Map([
-  [400, (its) => `it does not understand our request: check ${its}_MODEL and ${its}_ANSWER_FORMAT`],
+const REFUSALS: ReadonlyMap<number, (its: string, words: ModelWords) => string> = new Map([
+  [400, sayNotUnderstood],
   [401, (its) => `it does not accept the key: check ${its}_API_KEY`],
   [402, () => 'it asks for payment'],
   [403, (its) => `the key may not be used for this: check ${its}_API_KEY and ${its}_MODEL`],
   [404, (its) => `there is no such address or model: check ${its}_URL and ${its}_MODEL`],
   [405, (its) => `this is no address of a model: check ${its}_URL`],
-  [422, (its) => `it does not understand our request: check ${its}_MODEL and ${its}_ANSWER_FORMAT`],
+  [422, sayNotUnderstood],
 ]);
 
 /** How services say, in an answer of status 400 or 422, that they do not take the content: it is too long for the
@@ -80,8 +82,12 @@ function statusFailureOf(
     return new AppError('model_refused', `${answered}: redirects are not followed, check ${variables}_URL`);
   }
   const sayRefusal = REFUSALS.get(status);
-  if (sayRefusal) return new AppError('model_refused', `${answered}: ${sayRefusal(variables)}`);
+  if (sayRefusal) return new AppError('model_refused', `${answered}: ${sayRefusal(variables, words)}`);
   return unavailable(answered, retryAfterMsOf(responseHeaders?.['retry-after']));
+}
+
+function sayNotUnderstood(its: string, { form = 'ANSWER_FORMAT' }: ModelWords): string {
+  return `it does not understand our request: check ${its}_MODEL and ${its}_${form}`;
 }
 
 function sayTooLong({ role, content }: ModelWords): string {

@@ -10,13 +10,19 @@ export class OversizedAnswer extends Error {
 
 /** The `fetch` for a model's service. It follows no redirect, because a redirect could take the key and the content
  *  anywhere. It reads no more bytes than an answer can have. */
-export async function fetchFromModel(input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> {
+export function fetchFromModel(input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> {
+  return fetchUpTo(MAX_ANSWER_BYTES, input, init);
+}
+
+/** The same for a service whose answers have another size. */
+export async function fetchUpTo(
+  maxBytes: number,
+  input: Parameters<typeof fetch>[0],
+  init?: RequestInit,
+): Promise<Response> {
   const response = await fetch(input, { ...init, redirect: 'manual' });
   const { status, headers, body } = response;
-  return new Response(BODILESS.has(status) ? null : body?.pipeThrough(limitBytes(MAX_ANSWER_BYTES)), {
-    status,
-    headers,
-  });
+  return new Response(BODILESS.has(status) ? null : body?.pipeThrough(limitBytes(maxBytes)), { status, headers });
 }
 
 /** Counts unpacked bytes, because a small packed body can unpack to any size. */

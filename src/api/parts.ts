@@ -8,6 +8,7 @@ import type { Pipeline } from '../core/pipeline.js';
 import type { Prisma } from '../db/postgres/prisma.js';
 import type { AnyDecisionSaves } from '../ports/decision.js';
 import type { Engine } from '../ports/engine.js';
+import type { OpenEmbedder } from '../ports/embedder.js';
 import type { EventHub } from '../ports/event-hub.js';
 import type { Jobs } from '../ports/jobs.js';
 import type { MetricPart } from '../ports/metric.js';
@@ -81,6 +82,7 @@ export interface ApiDeps {
   /** The metrics of domains. */
   metricParts: readonly MetricPart[];
   hub: EventHub;
+  embedder: OpenEmbedder;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null; slowestDuty?(): string };
   /** The same of the watcher and dead workers. */

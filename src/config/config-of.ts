@@ -100,6 +100,17 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
       tries: given.NOTIFY_TRIES,
       firstWaitMs: msOf(given.NOTIFY_FIRST_WAIT),
     },
+    /** Null: the local model. */
+    embedder:
+      given.EMBEDDER_URL === undefined
+        ? null
+        : {
+            url: given.EMBEDDER_URL,
+            apiKey: given.EMBEDDER_API_KEY,
+            model: given.EMBEDDER_MODEL ?? '',
+            dimension: given.EMBEDDER_DIMENSION,
+            timeoutMs: given.EMBEDDER_TIMEOUT_MS,
+          },
     breaker: {
       share: given.BREAKER_SHARE / 100,
       failures: given.BREAKER_FAILURES,

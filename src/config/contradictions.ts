@@ -1,4 +1,5 @@
 import { msOf } from '../core/span.js';
+import { isPrivateWay } from './private-way.js';
 import type { EngineSettings } from './settings.js';
 
 /** Settings that are right one by one, and not together. */
@@ -15,6 +16,7 @@ export function contradictionsIn(given: EngineSettings): string[] {
     ...problems,
     ...halfTlsIn(given),
     ...halfChannelsIn(given),
+    ...embedderProblemsIn(given),
     ...breakerProblemsIn(given),
     ...sharedPortsIn(given),
   ];
@@ -41,6 +43,23 @@ function halfChannelsIn(given: EngineSettings): string[] {
     ['SMTP_URL', 'SMTP_FROM', 'so that mail can be sent'],
     ['SMTP_URL', 'NOTIFY_EMAIL_TO', 'so that mail can be sent'],
   ]);
+}
+
+/** An embedder that is set up by half would fail every text, or embed with another model than the operator believes. */
+function embedderProblemsIn(given: EngineSettings): string[] {
+  const { EMBEDDER_URL: url, EMBEDDER_API_KEY: key } = given;
+  const isBare = key !== undefined && url !== undefined && !isPrivateWay(url);
+  return [
+    ...missingIn(given, [
+      ['EMBEDDER_MODEL', 'EMBEDDER_URL', 'so that the service knows which model to ask'],
+      ['EMBEDDER_URL', 'EMBEDDER_MODEL', 'so that there is a service to ask'],
+      ['EMBEDDER_URL', 'EMBEDDER_API_KEY', 'so that there is a service to ask'],
+      ['EMBEDDER_URL', 'EMBEDDER_DIMENSION', 'because the local model has one dimension'],
+    ]),
+    ...(isBare
+      ? ['EMBEDDER_URL: expected https:// beside EMBEDDER_API_KEY, or this machine, so that nobody reads the key']
+      : []),
+  ];
 }
 
 type Need = readonly [needed: keyof EngineSettings, by: keyof EngineSettings, why: string];

@@ -125,6 +125,14 @@ export const engineSettings = z.object({
   NOTIFY_TRIES: whole(1, 100).default(20),
   NOTIFY_FIRST_WAIT: spanText.default('5s'),
 
+  EMBEDDER_URL: webUrl.optional(),
+  EMBEDDER_API_KEY: z.string().optional(),
+  EMBEDDER_MODEL: text('the name of a model', (value) => value.trim() !== '').optional(),
+  // No known model has longer vectors.
+  EMBEDDER_DIMENSION: whole(1, 16_384).optional(),
+  // A service embeds 96 texts in a few seconds. At the limit, a stage that reports after each call still reports often enough.
+  EMBEDDER_TIMEOUT_MS: whole(100, 110_000).default(60_000),
+
   BREAKER_SHARE: whole(1, 100).default(50),
   BREAKER_FAILURES: whole(2, 10_000).default(5),
   // Half of fifty is no accident where a fifth fails anyway (one in half a million), and few tries to lose.
@@ -151,4 +159,5 @@ export const ENGINE_SECRETS = [
   'NOTIFY_WEBHOOK_SECRET',
   'SLACK_WEBHOOK_URL',
   'SMTP_URL',
+  'EMBEDDER_API_KEY',
 ];

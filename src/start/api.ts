@@ -16,6 +16,7 @@ import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalJobs } from '../temporal/jobs.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
 import { type Admission, seekAdmission } from './parts/admission.js';
+import { createOpenEmbedder } from './parts/embedder.js';
 import { createEngine } from './parts/engine.js';
 import { startableJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
@@ -68,6 +69,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     jobs: createTemporalJobs(client, startableJobsOf(config), admission),
     pipelines,
     ...buildDomainApi(config),
+    embedder: createOpenEmbedder(config),
     hub: loops.hub,
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,

@@ -6,12 +6,20 @@ import { createPool } from '../db/postgres/client.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
 import { type NamedFinding, runChecks } from './doctor/check.js';
+import { embedderChecks } from './doctor/embedder-checks.js';
 import { databaseChecks } from './doctor/database-checks.js';
 import { installationChecks } from './doctor/installation-checks.js';
 import { temporalChecks } from './doctor/temporal-checks.js';
 import { installationOf } from './embedded/installation.js';
 
-const CHECKS = [...databaseChecks, ...temporalChecks, ...installationChecks, ...apiChecks, ...listDomainChecks()];
+const CHECKS = [
+  ...databaseChecks,
+  ...temporalChecks,
+  ...installationChecks,
+  ...apiChecks,
+  ...embedderChecks,
+  ...listDomainChecks(),
+];
 
 const MARKS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 

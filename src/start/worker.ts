@@ -24,6 +24,7 @@ import { jobsWorkerOf } from './parts/jobs.js';
 import { maintenanceWorkerOf } from './parts/maintenance.js';
 import { listMissingServers } from './parts/missing-servers.js';
 import { assertOwnDatabase, assertOwnNames, watchNames } from './parts/admission.js';
+import { createOpenEmbedder } from './parts/embedder.js';
 import { createEngine } from './parts/engine.js';
 import { WORKFLOW_BUNDLE } from './parts/keep-working.js';
 import { installationOf } from './embedded/installation.js';
@@ -146,7 +147,11 @@ interface Parts {
 async function createWorkers(config: Config, wanted: readonly string[], parts: Parts): Promise<Worker[]> {
   const { pool, connection, logger, id, membership, isolation } = parts;
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
-  const stages = await createStages(config, { reads: createPatientReads(pool) }, wanted);
+  const stages = await createStages(
+    config,
+    { reads: createPatientReads(pool), embedder: createOpenEmbedder(config) },
+    wanted,
+  );
   const sleptMs = watchSleep();
   return Promise.all(
     tables.map((pipeline) =>

@@ -8,6 +8,7 @@ import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
 import { startEventHub } from '../../src/loops/event-hub.js';
 import { buildDomainApi, loadConfig } from '../../src/start/parts/from-domains.js';
+import { createOpenEmbedder } from '../../src/start/parts/embedder.js';
 import { pipelinesOf } from '../../src/start/parts/pipelines.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
@@ -63,6 +64,7 @@ export interface TestApiOptions {
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
+  embedder?: ApiDeps['embedder'];
   sendsMail?: boolean;
   trustProxy?: ApiSettings['trustProxy'];
   /** Variables of the engine's pipelines and of domains. */
@@ -89,6 +91,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     jobs,
     ...buildDomainApi(config),
     hub,
+    embedder: options.embedder ?? createOpenEmbedder(config),
     pipelines: options.pipelines ?? pipelinesOf(config),
     ...(options.decisionSaves && { decisionSaves: options.decisionSaves }),
     ...(options.domainRoutes && { domainRoutes: options.domainRoutes }),

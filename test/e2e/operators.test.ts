@@ -58,6 +58,7 @@ async function operatorOf(line: Line): Promise<(path: string, body: object) => P
       schedules: createFakeSchedules(),
       jobs: createFakeJobs(),
       hub,
+      embedder: () => Promise.reject(new Error('no route here embeds a text')),
       logger: pino({ level: 'silent' }),
       metrics: createMetrics(),
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { msOf } from '../../../core/span.js';
-import { isPrivateWay } from './submission-settings.js';
+import { isPrivateWay } from '../../../config/private-way.js';
 import { intervalText, keptText, oneOf, text, webUrl, whole } from '../../../config/values.js';
 
 /** Statistics, discovery, enrichment and retention, and the servers that discovery and enrichment ask. */

@@ -5,6 +5,7 @@ import { stageOf } from '../../../core/machine.js';
 import { msOf } from '../../../core/span.js';
 import { DEFAULT_THRESHOLDS } from '../core/judgement/judgement.js';
 import { submission } from '../table.js';
+import { isPrivateWay, isThisMachine } from '../../../config/private-way.js';
 import type { Tables } from '../../../config/settings-part.js';
 import { list, oneOf, text, webUrl, whole } from '../../../config/values.js';
 
@@ -141,16 +142,6 @@ export function stageTimeProblemsIn(given: Given, { submission: table }: Tables)
     const why = `which is ${call} and ${SLOW_DATABASE_MS} ms for a slow database`;
     return [`SUBMISSION_STAGE_WITHIN: expected at least ${leastMs}ms for ${stage}, ${why}, got ${within}`];
   });
-}
-
-/** TLS, or no way at all. */
-export function isPrivateWay(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || isThisMachine(hostname);
-}
-
-function isThisMachine(host: string): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host);
 }
 
 /** A submitter can read every repository on this machine that the workers can read. Strangers must not be able to do

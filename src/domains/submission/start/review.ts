@@ -1,8 +1,8 @@
 import { loadConfig } from '../../../start/parts/from-domains.js';
 import { createApiClient, tokenFor } from '../../../start/parts/api-client.js';
 import { installationOf } from '../../../start/embedded/installation.js';
+import { runCommand } from '../../../start/parts/run-command.js';
 import { reviewOptionsOf, USAGE } from './review/review-options.js';
-import { runSubmissionCommand } from './run-submission-command.js';
 import { FollowedSubmission } from './submit/follow.js';
 import { submissionFiguresOf, verdictOf } from './submit/report.js';
 
@@ -17,7 +17,7 @@ async function review(args: string[]): Promise<FollowedSubmission> {
   return api.read(await api.call('POST', path, reason === undefined ? {} : { reason }), FollowedSubmission);
 }
 
-await runSubmissionCommand({
+await runCommand({
   name: 'review',
   usage: USAGE,
   async run(args) {

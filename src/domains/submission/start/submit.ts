@@ -3,8 +3,8 @@ import { createApiClient, tokenFor } from '../../../start/parts/api-client.js';
 import { installationOf } from '../../../start/embedded/installation.js';
 import { StartError } from '../../../start/embedded/start-error.js';
 import { settingsOf } from '../../../start/parts/domain.js';
+import { runCommand } from '../../../start/parts/run-command.js';
 import { submissionSettings } from '../settings.js';
-import { runSubmissionCommand } from './run-submission-command.js';
 import { addressOf } from './submit/address-of.js';
 import { followSubmission, type FollowedSubmission, postSubmission } from './submit/follow.js';
 import { exitCodeOf, submissionFiguresOf, verdictOf } from './submit/report.js';
@@ -34,7 +34,7 @@ async function submit(args: string[], say: (line: string) => void): Promise<Foll
   return followSubmission(api, id, say);
 }
 
-await runSubmissionCommand({
+await runCommand({
   name: 'submit',
   usage: USAGE,
   async run(args, say) {

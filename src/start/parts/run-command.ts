@@ -1,5 +1,5 @@
-import { asksForHelp } from '../../../start/parts/asks-for-help.js';
-import { closingSentenceOf } from '../../../start/parts/closing-sentence.js';
+import { asksForHelp } from './asks-for-help.js';
+import { closingSentenceOf } from './closing-sentence.js';
 
 type Say = (line: string) => void;
 
@@ -11,7 +11,7 @@ interface CommandEnd {
   exitCode: number;
 }
 
-interface SubmissionCommand {
+interface TerminalCommand {
   name: string;
   usage: string;
   /** Throws an error with a sentence if the command could not do its part. */
@@ -22,7 +22,7 @@ interface SubmissionCommand {
 const EXIT_NOT_DONE = 3;
 
 /** Runs a command for a person at a terminal. The last line is JSON, whatever happens. */
-export async function runSubmissionCommand({ name, usage, run }: SubmissionCommand): Promise<void> {
+export async function runCommand({ name, usage, run }: TerminalCommand): Promise<void> {
   const args = process.argv.slice(2);
   if (asksForHelp(args)) {
     say(usage);
