@@ -16,6 +16,7 @@ import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalJobs } from '../temporal/jobs.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
 import { type Admission, seekAdmission } from './parts/admission.js';
+import { createOpenBlobStore } from './parts/blob-store.js';
 import { createEngine } from './parts/engine.js';
 import { startableJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
@@ -44,8 +45,20 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   await awaitFirstAnswer(admission);
   const engine = createEngine(client, pipelines, admission);
   const schedules = createTemporalSchedules(client, rows, admission);
+  const blobs = createOpenBlobStore(config);
   const databases = { databaseUrl, directUrl, pool };
-  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger, admission });
+  const loops = startLoops({
+    config,
+    ...databases,
+    client,
+    engine,
+    pipelines,
+    blobs,
+    schedules,
+    metrics,
+    logger,
+    admission,
+  });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs } = config.api;
   const limits = { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs };
   const sendsMail = config.notify.smtp.url !== undefined;
@@ -67,6 +80,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     schedules,
     jobs: createTemporalJobs(client, startableJobsOf(config), admission),
     pipelines,
+    blobs,
     ...buildDomainApi(config),
     hub: loops.hub,
     dispatcher: loops.dispatcher,

@@ -47,7 +47,7 @@ async function answers(url: string, child: ChildProcess): Promise<boolean> {
   );
 }
 
-export const AZURITE_ACCOUNT = 'devstoreaccount1';
+const AZURITE_ACCOUNT = 'devstoreaccount1';
 /** The key that Azurite documents for everybody. */
 const AZURITE_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
