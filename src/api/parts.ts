@@ -7,6 +7,7 @@ import type { LateSweep } from '../core/late-sweeps.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Prisma } from '../db/postgres/prisma.js';
 import type { AnyDecisionSaves } from '../ports/decision.js';
+import type { OpenBlobStore } from '../ports/blob-store.js';
 import type { Engine } from '../ports/engine.js';
 import type { OpenEmbedder } from '../ports/embedder.js';
 import type { EventHub } from '../ports/event-hub.js';
@@ -70,6 +71,8 @@ export interface ApiDeps {
   /** Starts jobs by hand, for the routes of domains. */
   jobs: Jobs;
   pipelines: Readonly<Record<string, Pipeline>>;
+  /** For the routes of domains. */
+  blobs: OpenBlobStore;
   /** The effects of decisions besides their moves, by pipeline. */
   decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;
   /** The routes of the domains, in the order of their registry. */

@@ -1,5 +1,6 @@
 import { msOf } from '../core/span.js';
 import { isPrivateWay } from './private-way.js';
+import { blobProblemsIn } from './blob-settings.js';
 import type { EngineSettings } from './settings.js';
 
 /** Settings that are right one by one, and not together. */
@@ -18,6 +19,7 @@ export function contradictionsIn(given: EngineSettings): string[] {
     ...halfChannelsIn(given),
     ...embedderProblemsIn(given),
     ...breakerProblemsIn(given),
+    ...blobProblemsIn(given),
     ...sharedPortsIn(given),
   ];
 }

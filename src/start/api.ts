@@ -17,6 +17,7 @@ import { createTemporalJobs } from '../temporal/jobs.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
 import { type Admission, seekAdmission } from './parts/admission.js';
 import { createOpenEmbedder } from './parts/embedder.js';
+import { createOpenBlobStore } from './parts/blob-store.js';
 import { createEngine } from './parts/engine.js';
 import { startableJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
@@ -45,8 +46,20 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   await awaitFirstAnswer(admission);
   const engine = createEngine(client, pipelines, admission);
   const schedules = createTemporalSchedules(client, rows, admission);
+  const blobs = createOpenBlobStore(config);
   const databases = { databaseUrl, directUrl, pool };
-  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger, admission });
+  const loops = startLoops({
+    config,
+    ...databases,
+    client,
+    engine,
+    pipelines,
+    blobs,
+    schedules,
+    metrics,
+    logger,
+    admission,
+  });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs } = config.api;
   const limits = { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs };
   const sendsMail = config.notify.smtp.url !== undefined;
@@ -68,6 +81,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     schedules,
     jobs: createTemporalJobs(client, startableJobsOf(config), admission),
     pipelines,
+    blobs,
     ...buildDomainApi(config),
     embedder: createOpenEmbedder(config),
     hub: loops.hub,

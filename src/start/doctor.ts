@@ -5,6 +5,7 @@ import { listDomainChecks, loadConfig } from './parts/from-domains.js';
 import { createPool } from '../db/postgres/client.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
+import { blobChecks } from './doctor/blob-checks.js';
 import { type NamedFinding, runChecks } from './doctor/check.js';
 import { embedderChecks } from './doctor/embedder-checks.js';
 import { databaseChecks } from './doctor/database-checks.js';
@@ -18,6 +19,7 @@ const CHECKS = [
   ...installationChecks,
   ...apiChecks,
   ...embedderChecks,
+  ...blobChecks,
   ...listDomainChecks(),
 ];
 

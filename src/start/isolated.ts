@@ -5,6 +5,7 @@ import { endIfTooLarge, watchProcess } from '../adapters/watch-process.js';
 import { createPool } from '../db/postgres/client.js';
 import { createLogger } from '../telemetry/logger.js';
 import { createOpenEmbedder } from './parts/embedder.js';
+import { createOpenBlobStore } from './parts/blob-store.js';
 import { createStages, loadConfig } from './parts/from-domains.js';
 import type { Order } from './parts/isolation.js';
 import { pipelinesOf } from './parts/pipelines.js';
@@ -57,8 +58,11 @@ const logger = createLogger({ level: config.logLevel, name });
 const pool = createPool({ url: databaseUrl, size: CONNECTIONS, name });
 const pipeline = pipelinesOf(config)[work.pipeline];
 if (!pipeline) throw new RangeError(`this version has no pipeline ${work.pipeline}`);
-const stages = await createStages(config, { reads: createPatientReads(pool), embedder: createOpenEmbedder(config) }, [
-  work.pipeline,
-]);
+const parts = {
+  reads: createPatientReads(pool),
+  blobs: createOpenBlobStore(config),
+  embedder: createOpenEmbedder(config),
+};
+const stages = await createStages(config, parts, [work.pipeline]);
 endIfTooLarge(maxBytes);
 await serveIsolated({ pool, pipeline, logger, stages: stages[work.pipeline] ?? {} }, work, link);

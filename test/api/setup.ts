@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { SignJWT } from 'jose';
 import { type Logger, pino } from 'pino';
@@ -7,6 +10,7 @@ import type { Role } from '../../src/api/http/auth.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
 import { startEventHub } from '../../src/loops/event-hub.js';
+import { createOpenBlobStore } from '../../src/start/parts/blob-store.js';
 import { buildDomainApi, loadConfig } from '../../src/start/parts/from-domains.js';
 import { createOpenEmbedder } from '../../src/start/parts/embedder.js';
 import { pipelinesOf } from '../../src/start/parts/pipelines.js';
@@ -25,6 +29,7 @@ export interface TestApi {
   engine: FakeEngine;
   schedules: FakeSchedules;
   jobs: FakeJobs;
+  blobs: ApiDeps['blobs'];
   /** Sends a request and holds its response against the OpenAPI document. */
   call(request: Call): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
@@ -58,6 +63,8 @@ export interface TestApiOptions {
   decisionSaves?: ApiDeps['decisionSaves'];
   /** The routes and event streams of domains; those of every domain by default. */
   domainRoutes?: ApiDeps['domainRoutes'];
+  /** A folder of its own by default. */
+  blobs?: ApiDeps['blobs'];
   follows?: ApiDeps['follows'];
   metricParts?: ApiDeps['metricParts'];
   dispatcher?: ApiDeps['dispatcher'];
@@ -81,6 +88,8 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
   const schedules = createFakeSchedules();
   const jobs = createFakeJobs();
   const config = loadConfig(options.environment ?? {});
+  const folder = mkdtempSync(join(tmpdir(), 'unstuck-test-blobs-'));
+  const blobs = options.blobs ?? createOpenBlobStore({ blobs: { kind: 'disk', folder, isNamed: true } });
   const logger = options.logger ?? pino({ level: 'silent' });
   const hub = startEventHub({ pool, logger });
   const app = await buildApp({
@@ -89,6 +98,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     engine,
     schedules,
     jobs,
+    blobs,
     ...buildDomainApi(config),
     hub,
     embedder: options.embedder ?? createOpenEmbedder(config),
@@ -133,8 +143,9 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     await prisma.$disconnect();
     await pool.end();
     await database.drop();
+    rmSync(folder, { recursive: true });
   }
-  return { app, database, engine, schedules, jobs, call, close };
+  return { app, database, engine, schedules, jobs, blobs, call, close };
 }
 
 export async function tokenOf(who: Who, options: { expires?: string | number; secret?: string } = {}): Promise<string> {

@@ -6,6 +6,7 @@ import type { Pipeline } from '../../core/pipeline.js';
 import type { WriteLetter } from '../../ports/notifier.js';
 import type { AnyDecisionSaves } from '../../ports/decision.js';
 import type { OpenEmbedder } from '../../ports/embedder.js';
+import type { OpenBlobStore } from '../../ports/blob-store.js';
 import type { JobPart, RetentionPart } from '../../ports/job.js';
 import type { MetricPart } from '../../ports/metric.js';
 import type { Sql } from '../../ports/sql.js';
@@ -17,6 +18,7 @@ export interface StageParts {
   /** For reading alone, because a stage writes by its save. It waits for a database that is away. */
   reads: Sql;
   embedder: OpenEmbedder;
+  blobs: OpenBlobStore;
 }
 
 /** By pipeline, then by stage. */
