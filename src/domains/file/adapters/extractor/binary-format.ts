@@ -24,6 +24,8 @@ export async function pictureFormatOf(bytes: Buffer): Promise<string | undefined
   return isText ? undefined : format;
 }
 
+const TIFF = { ext: 'tif', mime: 'image/tiff' } as const;
+
 const ARCHIVES = /^(?:zip|gz|tar|7z|rar|bz2|xz|zst|lz|lz4|Z|cab|ar|deb|rpm|arj|ace|cpio|dmg|iso)$/;
 
 export async function refuseBinary(bytes: Buffer): Promise<never> {
@@ -38,5 +40,7 @@ export async function refuseBinary(bytes: Buffer): Promise<never> {
 }
 
 async function typeOf(bytes: Buffer) {
-  return fileTypeFromBuffer(bytes.subarray(0, START)).catch(() => undefined);
+  const found = await fileTypeFromBuffer(bytes.subarray(0, START)).catch(() => undefined);
+  // The detector looks for the list of a TIFF's tags, which may stand at its end.
+  return found ?? (/^(?:II\*\0|MM\0\*)/.test(bytes.toString('latin1', 0, 4)) ? TIFF : undefined);
 }

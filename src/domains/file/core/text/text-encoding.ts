@@ -13,12 +13,18 @@ const SAMPLE = 65_536;
  *  texts have. Undefined: the bytes are no text. */
 export function decodeText(bytes: Uint8Array): DecodedText | undefined {
   const marked = markOf(bytes);
-  if (marked) return { text: new TextDecoder(marked).decode(bytes), encoding: marked };
+  if (marked) return { text: decodeAs(marked, bytes), encoding: marked };
   const wide = wideEncodingOf(bytes.subarray(0, SAMPLE));
-  if (wide) return checked({ text: new TextDecoder(wide).decode(bytes), encoding: wide }, MAX_NOISE_IN_UTF8);
+  if (wide) return checked({ text: decodeAs(wide, bytes), encoding: wide }, MAX_NOISE_IN_UTF8);
   const text = decodeUtf8(bytes);
   if (text !== undefined) return checked({ text, encoding: 'utf-8' }, MAX_NOISE_IN_UTF8);
   return checked(decodeOld(bytes), MAX_NOISE);
+}
+
+/** In pieces, because some versions of Node read windows-1252 as Latin-1 when they get a text whole. */
+function decodeAs(encoding: string, bytes: Uint8Array): string {
+  const decoder = new TextDecoder(encoding);
+  return decoder.decode(bytes, { stream: true }) + decoder.decode();
 }
 
 function markOf(bytes: Uint8Array): string | undefined {
@@ -71,12 +77,12 @@ function decodeOld(bytes: Uint8Array): DecodedText {
   const declared = declaredEncodingOf(bytes);
   const asian = declared ?? asianEncodingOf(bytes.subarray(0, SAMPLE));
   const encoding = asian ?? cyrillicEncodingOf(bytes.subarray(0, SAMPLE)) ?? 'windows-1252';
-  return { text: new TextDecoder(encoding).decode(bytes), encoding };
+  return { text: decodeAs(encoding, bytes), encoding };
 }
 
 /** As HTML and XML say it at their beginning. UTF-8 was tried before, and UTF-16 would not let the declaration be read. */
 function declaredEncodingOf(bytes: Uint8Array): string | undefined {
-  const start = new TextDecoder('windows-1252').decode(bytes.subarray(0, 4_096));
+  const start = decodeAs('windows-1252', bytes.subarray(0, 4_096));
   const name = /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]+)|<\?xml[^>]{0,100}encoding\s*=\s*["']([\w-]+)/i.exec(start);
   const label = name?.[1] ?? name?.[2];
   if (!label || /^utf-?(8|16)/i.test(label)) return undefined;
@@ -101,7 +107,7 @@ function asianEncodingOf(sample: Uint8Array): string | undefined {
 
 /** Kana, Hangul and the particles of Chinese, as a share of the letters that are not Latin. */
 function scoreOf(sample: Uint8Array, encoding: (typeof ASIAN)[number]): number {
-  const text = new TextDecoder(encoding).decode(sample.subarray(0, sample.length - 4));
+  const text = decodeAs(encoding, sample.subarray(0, sample.length - 4));
   const letters = text.match(/[^\x00-\x7f]/g)?.length ?? 0;
   if (letters < 4 || (text.match(/[\ufffd\ue000-\uf8ff]/g)?.length ?? 0) > letters * 0.01) return 0;
   const own = {
@@ -124,7 +130,7 @@ function cyrillicEncodingOf(sample: Uint8Array): string | undefined {
   const high = sample.reduce((count, byte) => count + (byte >= 0x80 ? 1 : 0), 0);
   if (high < sample.length * 0.3) return undefined;
   const scored = CYRILLIC.map((encoding) => {
-    const text = new TextDecoder(encoding).decode(sample);
+    const text = decodeAs(encoding, sample);
     return { encoding, score: (text.match(/[оеаинтсрвлкмдпу ]/g)?.length ?? 0) / text.length };
   });
   const best = scored.reduce((a, b) => (b.score > a.score ? b : a));

@@ -1,0 +1,70 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type FolderKind, removeAbandoned, withTemporaryFolder } from '../../../../adapters/temporary-folder.js';
+import { AppError } from '../../../../core/errors.js';
+import { FILE_CODES } from '../../errors.js';
+import type { ContentOnDisk } from '../../ports/extractor.js';
+
+/** An hour is longer than the extract stage may take. */
+const CONTENT: FolderKind = { prefix: 'unstuck-content-', abandonedAfterMs: 3_600_000 };
+
+export interface StreamedContent {
+  name: string;
+  sizeBytes: number;
+  bytes: Readable;
+  signal: AbortSignal;
+}
+
+/** Writes contents to temporary files, with the memory that a stream takes. The name of the content is not used on the disk. */
+export function createWithContent(temporaryFolder: string) {
+  let ready: Promise<void> | undefined;
+
+  /** Runs once, and again after a failure, because an operator may have put the fault right. */
+  async function prepare(): Promise<void> {
+    ready ??= mkdir(temporaryFolder, { recursive: true }).then(() =>
+      removeAbandoned(temporaryFolder, Date.now(), CONTENT),
+    );
+    await ready.catch((error: unknown) => {
+      ready = undefined;
+      throw error;
+    });
+  }
+
+  return async <T>(content: StreamedContent, work: (content: ContentOnDisk) => Promise<T>): Promise<T> => {
+    const { name, sizeBytes, bytes, signal } = content;
+    try {
+      await prepare();
+      return await withTemporaryFolder(
+        temporaryFolder,
+        async (folder) => {
+          const path = join(folder, 'content');
+          await pipeline(bytes, sizeCheck(sizeBytes), createWriteStream(path, { mode: 0o600 }), { signal });
+          return await work({ path, name });
+        },
+        CONTENT,
+      );
+    } finally {
+      bytes.destroy();
+    }
+  };
+}
+
+/** A store may hold other bytes than were registered, and a connection may end early. */
+function sizeCheck(sizeBytes: number): Transform {
+  let size = 0;
+  const fail = (): AppError =>
+    new AppError(FILE_CODES.extraction_failed, `the store gave ${size} bytes of a file that has ${sizeBytes}`);
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      size += chunk.length;
+      if (size > sizeBytes) done(fail());
+      else done(null, chunk);
+    },
+    flush(done) {
+      done(size === sizeBytes ? null : fail());
+    },
+  });
+}
