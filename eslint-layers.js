@@ -18,8 +18,8 @@ const layers = {
   config: { from: ['core', 'tables'] },
 };
 
-/** Pure parsers: a domain reads formats that the engine does not know. */
-const packagesOfDomains = { core: ['yaml'] };
+/** Pure: they read formats and languages that the engine does not know. */
+const packagesOfDomains = { core: ['yaml', 'tinyld'] };
 
 /** The files of a domain that stand beside its layer folders. */
 const filesOfDomains = { table: 'tables', domain: 'start', settings: 'config', errors: 'core' };

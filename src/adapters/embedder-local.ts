@@ -19,7 +19,7 @@ interface Request {
   texts: readonly string[];
   signal: AbortSignal;
   vectors: Float32Array[];
-  settle(outcome: { error: unknown } | { vectors: Float32Array[] }): void;
+  settle(outcome: { error: AppError } | { vectors: Float32Array[] }): void;
 }
 
 /** The small English model that comes with the program. It runs in one thread of its own, which answers one request after the other and
