@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../core/errors.js';
 import { buildApp } from '../api/app.js';
 import type { ApiDeps, ApiSettings, App } from '../api/parts.js';
 import type { AuthSettings } from '../api/http/auth.js';
@@ -68,6 +69,7 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     jobs: createTemporalJobs(client, startableJobsOf(config), admission),
     pipelines,
     ...buildDomainApi(config),
+    blobs: openNoBlobStore,
     hub: loops.hub,
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,
@@ -102,6 +104,11 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
       logger.warn({ err: error }, 'api did not close in time');
     });
   }
+}
+
+/** Stands here until the store's adapters are merged. */
+async function openNoBlobStore(): Promise<never> {
+  throw new AppError('blob_store_unavailable', 'no blob store is configured');
 }
 
 /** A process that is refused ends before it does anything. Where a server does not answer at once, the process goes on without it, and

@@ -4,6 +4,7 @@ import { type Logger, pino } from 'pino';
 import { buildApp } from '../../src/api/app.js';
 import type { ApiSettings, App, ApiDeps } from '../../src/api/parts.js';
 import type { Role } from '../../src/api/http/auth.js';
+import { AppError } from '../../src/core/errors.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
 import { startEventHub } from '../../src/loops/event-hub.js';
@@ -63,6 +64,10 @@ export interface TestApiOptions {
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
+  /** Without it, the store does not answer. */
+  blobs?: ApiDeps['blobs'];
+  bodyWithinMs?: number;
+  links?: ApiSettings['links'];
   sendsMail?: boolean;
   trustProxy?: ApiSettings['trustProxy'];
   /** Variables of the engine's pipelines and of domains. */
@@ -87,6 +92,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     engine,
     schedules,
     jobs,
+    blobs: options.blobs ?? noBlobs,
     ...buildDomainApi(config),
     hub,
     pipelines: options.pipelines ?? pipelinesOf(config),
@@ -112,7 +118,8 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
       pauses: config.api.pauses,
       temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default', installation: '' },
       sendsMail: options.sendsMail ?? false,
-      links: { secret: SECRET, publicUrl: undefined },
+      links: options.links ?? { secret: SECRET, publicUrl: undefined },
+      ...(options.bodyWithinMs !== undefined && { bodyWithinMs: options.bodyWithinMs }),
     },
   });
   await app.ready();
@@ -132,6 +139,10 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     await database.drop();
   }
   return { app, database, engine, schedules, jobs, call, close };
+}
+
+async function noBlobs(): Promise<never> {
+  throw new AppError('blob_store_unavailable', 'this test has no blob store');
 }
 
 export async function tokenOf(who: Who, options: { expires?: string | number; secret?: string } = {}): Promise<string> {
