@@ -4,9 +4,7 @@ import { tellEngine } from '../../../api/items/tell-engine.js';
 import { isAppError } from '../../../core/errors.js';
 import { cancelItem } from '../../../db/spine/control.js';
 import type { Actor } from '../../../db/spine/transition.js';
-import { deleteFile } from '../activities/delete-file.js';
-import type { FileRecord } from '../db/files.js';
-import { markDeleting } from '../db/files.js';
+import { type FileRecord, markDeleting } from '../db/files.js';
 import type { UploadDeps } from './upload-deps.js';
 
 /** Where the blob store does not answer, the file is gone for its owner, and the clean-up goes on. */
@@ -41,8 +39,7 @@ export async function deleteMarked(
   actor: Actor,
 ): Promise<'deleted' | 'blob_left'> {
   try {
-    const blobs = await deps.blobs();
-    return await deleteFile({ pool: deps.pool, blobs, pipeline: pipelineOf(deps, 'file') }, file, actor);
+    return await deps.deleteFile(file, actor);
   } catch (error) {
     log.warn({ err: error, fileId: file.id }, 'a file was not deleted; the clean-up will');
     return 'blob_left';

@@ -8,7 +8,7 @@ import { isMailAddress } from '../../../core/mail-address.js';
 import type { Pipeline } from '../../../core/pipeline.js';
 import type { Answer } from '../../../db/spine/idempotency.js';
 import type { JsonObject } from '../../../ports/stage.js';
-import { blobPrefixOf } from '../core/blob-key.js';
+import { blobPrefixOf } from '../db/blob-key.js';
 import { type AnnouncedFile, faultsOfFiles, type UploadLimits } from '../core/check-upload.js';
 import { takenType } from '../core/upload-types.js';
 import { insertBatch } from '../db/batches.js';

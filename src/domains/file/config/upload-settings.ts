@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { whole } from '../../../config/values.js';
+import type { UploadSettings } from '../core/upload-settings.js';
 
 const MEGABYTE = 1_000_000;
 const DAY_MS = 86_400_000;
@@ -15,12 +16,6 @@ export const uploadVariables = {
 };
 
 type Given = Readonly<{ [Name in keyof typeof uploadVariables]: z.output<(typeof uploadVariables)[Name]> }>;
-
-export interface UploadSettings {
-  maxBytes: number;
-  maxImageBytes: number;
-  batchTimeoutMs: number;
-}
 
 export function uploadsOf(given: Given): UploadSettings {
   return {

@@ -92,7 +92,7 @@ describe('a file', () => {
       nextCursor: string;
     }>();
     expect(first.chunks.map(({ seq }) => seq)).toEqual([1, 2]);
-    const rest = (await show(fileId, ALICE, `/chunks?limit=2&cursor=${first.nextCursor}`)).json();
+    const rest = (await show(fileId, ALICE, `/chunks?limit=2&cursor=${first.nextCursor}`)).json<object>();
     expect(rest).toMatchObject({ chunks: [{ seq: 3, text: 'piece 3', model: null }], nextCursor: null });
   });
 
@@ -126,7 +126,7 @@ describe('the list of files', () => {
       cursor = page.nextCursor ?? '';
     } while (cursor !== '');
     expect(seen).toEqual([ids[0], ids[2], ids[3]]);
-    const failed = (await api.call({ url: '/api/v2/files?state=failed', as: owner })).json();
+    const failed = (await api.call({ url: '/api/v2/files?state=failed', as: owner })).json<object>();
     expect(failed).toMatchObject({ files: [{ id: ids[1], error: 'it broke' }], nextCursor: null });
     expect((await api.call({ url: '/api/v2/files?state=odd', as: owner })).statusCode).toBe(400);
     // An admin's own list has no file of anybody else.

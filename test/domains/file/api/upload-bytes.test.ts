@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createUploadSignatures } from '../../../../src/domains/file/core/upload-signature.js';
+import { createUploadSignatures } from '../../../../src/domains/file/api/upload-signature.js';
 import { until } from '../../../support/until.js';
 import { ALICE, SECRET } from '../../../api/setup.js';
 import {
@@ -64,7 +64,7 @@ describe('the bytes of a file', () => {
         Readable.from([Buffer.from(TEXT.slice(0, 10)), Buffer.from(TEXT.slice(10))]),
       ) as ReadableStream,
       duplex: 'half',
-    } as RequestInit);
+    });
     expect(response.status).toBe(201);
     expect(api.blobs.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
   });
@@ -80,7 +80,7 @@ describe('the bytes of a file', () => {
       method: 'PUT',
       body: Readable.toWeb(endless) as ReadableStream,
       duplex: 'half',
-    } as RequestInit).catch((error: unknown) => error);
+    }).catch((error: unknown) => error);
     endless.destroy();
     if (response instanceof Response) expect(response.status).toBe(400);
     expect(api.blobs.received).toBeLessThan(200_000);
