@@ -24,4 +24,7 @@ export const fileDomain: Domain<FileSettings> = {
     const { addRoutes } = await import('./start/routes.js');
     await addRoutes(app, parts, settings);
   },
+  commands: {
+    upload: () => import('./start/upload.js'),
+  },
 };

@@ -4,7 +4,7 @@ import { tellEngine } from '../../../api/items/tell-engine.js';
 import { isAppError } from '../../../core/errors.js';
 import { cancelItem } from '../../../db/spine/control.js';
 import type { Actor } from '../../../db/spine/transition.js';
-import { type FileRecord, markDeleting } from '../db/files.js';
+import { type FileRecord, markDeletedByOwner } from '../db/files.js';
 import type { UploadDeps } from './upload-deps.js';
 
 /** Where the blob store does not answer, the file is gone for its owner, and the clean-up goes on. */
@@ -14,7 +14,7 @@ export async function deleteOwnFile(
   file: FileRecord,
   actor: Actor,
 ): Promise<'deleted' | 'blob_left'> {
-  await markDeleting(deps.pool, file.id);
+  await markDeletedByOwner(deps.pool, file.id);
   if (!file.isEnded) await endWork(deps, log, file, actor);
   return deleteMarked(deps, log, file, actor);
 }

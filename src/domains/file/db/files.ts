@@ -167,7 +167,7 @@ export async function listFilesOf(sql: Sql, batchId: string): Promise<ListedFile
 
 /** From now on the owner does not see the file. No mail about its end is sent, because the owner asked for it. False: another request
  *  deletes it. */
-export async function markDeleting(sql: Sql, id: string): Promise<boolean> {
+export async function markDeletedByOwner(sql: Sql, id: string): Promise<boolean> {
   const { rowCount } = await sql.query(
     'UPDATE files SET deleting_at = now(), email = NULL WHERE id = $1 AND deleting_at IS NULL',
     [id],
