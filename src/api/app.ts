@@ -5,6 +5,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { Metrics } from '../telemetry/metrics.js';
 import { authorizeCaller, identifyCaller } from './http/access.js';
 import { createIdentify } from './http/auth.js';
+import { addBodyDeadline, STREAMED_BODY_WITHIN_MS } from './http/body-deadline.js';
 import { answerClientError } from './http/client-error.js';
 import { addErrorHandler, sendProblem } from './http/errors.js';
 import { addGracefulClose } from './http/graceful-close.js';
@@ -32,8 +33,8 @@ import type { ApiDeps, ApiParts, ApiSettings, App } from './parts.js';
 /** Room for a name of up to a hundred characters, percent-encoded, with its owner's name. Ids are shorter. */
 const MAX_PARAM_LENGTH = 200;
 
-/** A request must have arrived completely within this time. No body of ours takes nearly as long. */
-const REQUEST_TIMEOUT_MS = 30_000;
+/** The head of a request must have arrived within this time. Each route then has a deadline for the body. */
+const HEADERS_TIMEOUT_MS = 30_000;
 
 /** Longer than every statement that a handler waits for. A handler that takes longer hangs. */
 const HANDLER_TIMEOUT_MS = 60_000;
@@ -64,12 +65,15 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
     bodyLimit: settings.bodyLimitBytes,
     trustProxy: trustOf(settings.trustProxy),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    // Only routes that pass their body on as it comes may take so long; `addBodyDeadline` ends all others.
+    requestTimeout: STREAMED_BODY_WITHIN_MS,
     handlerTimeout: HANDLER_TIMEOUT_MS,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     // While the server closes, requests on open connections are still answered. Each connection is then closed.
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    // No hook runs for a request that has no route, so its body has no deadline, and the connection is closed.
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply.header('Connection', 'close')),
     clientErrorHandler: answerClientError,
   }).withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
@@ -84,6 +88,7 @@ export async function buildApp(deps: ApiDeps): Promise<App> {
   app.decorateRequest('refusal', null);
   addGracefulClose(app, deps.leaving);
   addObservation(app, metrics);
+  addBodyDeadline(app, settings.bodyWithinMs);
   // The order of these calls is the order of their hooks.
   await addSecurityHeaders(app);
   await addShedding(app, settings.limits);

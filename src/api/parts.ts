@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import type { LateSweep } from '../core/late-sweeps.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { Prisma } from '../db/postgres/prisma.js';
-import type { AnyDecisionSaves } from '../ports/decision.js';
 import type { OpenBlobStore } from '../ports/blob-store.js';
+import type { AnyDecisionSaves } from '../ports/decision.js';
 import type { Engine } from '../ports/engine.js';
 import type { OpenEmbedder } from '../ports/embedder.js';
 import type { EventHub } from '../ports/event-hub.js';
@@ -37,6 +37,8 @@ export interface ApiSettings {
   /** The proxies whose word for a caller's address is taken: how many, or which; null: none. */
   trustProxy: number | string[] | null;
   bodyLimitBytes: number;
+  /** How long a body may take to arrive. Without it, what suits every installation. Tests have less patience. */
+  bodyWithinMs?: number;
   pauses: PauseLimits;
   /** The Temporal Web UI, and the namespace and the installation's name that runs have; null: no links. */
   temporalUi: { url: string; namespace: string; installation: string } | null;
@@ -48,8 +50,10 @@ export interface ApiSettings {
 
 /** An event stream under a domain's own path, beside `/api/v1/items/{id}/events`. */
 export interface FollowPart {
-  /** The path's part behind `/api/v1/`. */
+  /** The path's part behind the version of the API. */
   kind: string;
+  /** v1 by default. */
+  version?: 'v1' | 'v2';
   pipeline: string;
   summary: string;
   /** The item as the domain's own answer shows it. Without it, as `GET /api/v1/items/{id}` does. */
@@ -70,9 +74,9 @@ export interface ApiDeps {
   schedules: Schedules;
   /** Starts jobs by hand, for the routes of domains. */
   jobs: Jobs;
-  pipelines: Readonly<Record<string, Pipeline>>;
-  /** For the routes of domains. */
+  /** Large contents, for the routes of domains. */
   blobs: OpenBlobStore;
+  pipelines: Readonly<Record<string, Pipeline>>;
   /** The effects of decisions besides their moves, by pipeline. */
   decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;
   /** The routes of the domains, in the order of their registry. */
@@ -85,6 +89,7 @@ export interface ApiDeps {
   /** The metrics of domains. */
   metricParts: readonly MetricPart[];
   hub: EventHub;
+  /** Turns texts into vectors, for the routes of domains. */
   embedder: OpenEmbedder;
   /** When the dispatcher of this process last looked for work; without one, health says unknown. */
   dispatcher?: { lastTurnAt(): Date | null; slowestDuty?(): string };

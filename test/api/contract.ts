@@ -32,7 +32,8 @@ export function createContract(document: OpenApi): Contract {
     const template = templates.find((each) => !each.includes('{')) ?? templates[0];
     const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
     const media = mediaTypeOf(response);
-    if (response.statusCode === 304 && response.body === '' && operation?.responses['304']) return;
+    const isEmpty = [204, 304].includes(response.statusCode) && response.body === '';
+    if (isEmpty && operation?.responses[String(response.statusCode)]) return;
     const pointer =
       template !== undefined && operation
         ? [

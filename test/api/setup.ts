@@ -7,6 +7,7 @@ import { type Logger, pino } from 'pino';
 import { buildApp } from '../../src/api/app.js';
 import type { ApiSettings, App, ApiDeps } from '../../src/api/parts.js';
 import type { Role } from '../../src/api/http/auth.js';
+import { AppError } from '../../src/core/errors.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
 import { startEventHub } from '../../src/loops/event-hub.js';
@@ -72,6 +73,8 @@ export interface TestApiOptions {
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
   embedder?: ApiDeps['embedder'];
+  bodyWithinMs?: number;
+  links?: ApiSettings['links'];
   sendsMail?: boolean;
   trustProxy?: ApiSettings['trustProxy'];
   /** Variables of the engine's pipelines and of domains. */
@@ -125,7 +128,8 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
       pauses: config.api.pauses,
       temporalUi: { url: 'http://127.0.0.1:8233/', namespace: 'default', installation: '' },
       sendsMail: options.sendsMail ?? false,
-      links: { secret: SECRET, publicUrl: undefined },
+      links: options.links ?? { secret: SECRET, publicUrl: undefined },
+      ...(options.bodyWithinMs !== undefined && { bodyWithinMs: options.bodyWithinMs }),
     },
   });
   await app.ready();

@@ -16,6 +16,7 @@ CREATE TABLE "upload_batches" (
 );
 CREATE INDEX "upload_batches_to_expire" ON "upload_batches"("expires_at") WHERE (status = 'active'::text);
 CREATE INDEX "upload_batches_active" ON "upload_batches"("owner") WHERE (status = 'active'::text);
+CREATE INDEX "upload_batches_of_owner" ON "upload_batches"("owner", "id");
 
 CREATE TABLE "files" (
     "id" UUID NOT NULL,

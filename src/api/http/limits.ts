@@ -1,6 +1,7 @@
 import { fastifyHelmet } from '@fastify/helmet';
 import { fastifyRateLimit } from '@fastify/rate-limit';
 import { fastifyUnderPressure } from '@fastify/under-pressure';
+import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../core/errors.js';
 import type { App } from '../parts.js';
 import type { StreamLimits } from './open-streams.js';
@@ -45,16 +46,24 @@ export async function addRateLimit(app: App, { rateLimitPerMinute }: ApiLimits):
     max: rateLimitPerMinute,
     timeWindow: '1 minute',
     enableDraftSpec: true,
-    allowList: (request) => request.routeOptions.config.isHealth === true,
-    keyGenerator: (request) => (request.caller ? `caller ${request.caller.sub}` : `address ${request.ip}`),
+    allowList: ({ routeOptions: { config } }) => config.isHealth === true || config.isUncounted === true,
+    keyGenerator: (request) => `${request.routeOptions.config.countedAs ?? ''}${whoAsks(request)}`,
     errorResponseBuilder: (_request, { after, max }) =>
       new AppError('rate_limited', `more than ${max} requests in a minute; try again in ${after}`),
   });
   app.addHook('onRequest', app.rateLimit());
 }
 
+function whoAsks({ caller, ip }: FastifyRequest): string {
+  return caller ? `caller ${caller.sub}` : `address ${ip}`;
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** Not limited, because each request needs a permission of its own that another, limited request has given. */
+    isUncounted?: boolean;
+    /** Requests of routes with this name have a limit of their own, as high as that of all others together. */
+    countedAs?: string;
     /** Neither shed nor limited. */
     isHealth?: boolean;
   }

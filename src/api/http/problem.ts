@@ -24,6 +24,7 @@ const DESCRIPTIONS = {
   403: 'The role does not allow it',
   404: 'Not found, or not yours',
   409: 'It conflicts with what is there',
+  410: 'It is over: the time for it has passed, or it was cancelled or deleted',
   413: 'The body is too large',
   415: 'The body is not JSON',
   429: 'Too many requests; Retry-After says when to come back',

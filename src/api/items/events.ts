@@ -23,7 +23,7 @@ const OPTIONS = { ...STREAM_OPTIONS, config: { isStream: true } };
  *  rest. */
 const MISSED_MOVES = 200;
 
-const ITEMS = { kind: 'items', pipeline: null, summary: 'What happens to an item, as it happens' } as const;
+const ITEMS: FollowedKind = { kind: 'items', pipeline: null, summary: 'What happens to an item, as it happens' };
 
 type FollowedKind = Omit<FollowPart, 'pipeline'> & { pipeline: string | null };
 
@@ -32,16 +32,17 @@ export function addEventRoutes(app: App, deps: ApiParts): void {
   const streams = createOpenStreams(app, deps.settings.limits);
 
   const kinds: FollowedKind[] = [ITEMS, ...deps.follows];
-  for (const { kind, pipeline, summary, snapshotFor } of kinds) {
+  for (const { kind, version = 'v1', pipeline, summary, snapshotFor } of kinds) {
+    const path = `/api/${version}/${kind}`;
     app.get(
-      `/api/v1/${kind}/:id/events`,
+      `${path}/:id/events`,
       {
         ...OPTIONS,
         schema: {
           tags: TAGS,
           summary,
           description:
-            `\`snapshot\` first: the item as \`GET /api/v1/${snapshotFor ? kind : 'items'}/{id}\` shows it. ` +
+            `\`snapshot\` first: the item as \`GET ${snapshotFor ? path : '/api/v1/items'}/{id}\` shows it. ` +
             'Then `move` for each change, whose id is the version of the item, and `inflight` at most once a second while something runs. ' +
             'With `Last-Event-ID` the moves that were missed come before the snapshot.',
           params: ItemParams,

@@ -116,3 +116,29 @@ export async function cancelBatch(transaction: Sql, id: string): Promise<{ id: s
   );
   return rows;
 }
+
+/** A file as its batch's routes see it. */
+export interface BatchFile {
+  /** Of the batch. */
+  owner: string;
+  status: BatchStatus;
+  /** The batch takes confirmations. */
+  isOpen: boolean;
+  /** The file is in the batch and is not being deleted. The fields below are of no meaning otherwise. */
+  isThere: boolean;
+  blobKey: string;
+  sizeBytes: number;
+  confirmedAt: Date | null;
+}
+
+/** Null: there is no such batch. */
+export async function findBatchFile(sql: Sql, batchId: string, fileId: string): Promise<BatchFile | null> {
+  const { rows } = await sql.query<BatchFile>(
+    `SELECT b.owner, b.status, b.status = 'active' AND b.expires_at > now() AS "isOpen",
+       f.id IS NOT NULL AND f.deleting_at IS NULL AS "isThere", COALESCE(f.blob_key, '') AS "blobKey",
+       COALESCE(f.size_bytes, 0)::float8 AS "sizeBytes", f.confirmed_at AS "confirmedAt"
+     FROM upload_batches b LEFT JOIN files f ON f.batch_id = b.id AND f.id = $2 WHERE b.id = $1`,
+    [batchId, fileId],
+  );
+  return rows[0] ?? null;
+}
