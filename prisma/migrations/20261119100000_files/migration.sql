@@ -110,3 +110,6 @@ ALTER TABLE "orphan_figures" ADD CONSTRAINT "orphan_figures_scan_id_fkey" FOREIG
 
 -- Expired batches whose unconfirmed files are still to be settled.
 CREATE INDEX "upload_batches_to_settle" ON "upload_batches"("expires_at") WHERE (status = 'expired'::text AND unconfirmed > 0);
+
+-- The files of all owners that ended last. Of ended rows alone, so that an item is written to it once.
+CREATE INDEX "files_ended" ON "items"("state", "ended_at") WHERE (pipeline = 'file'::text AND ended_at IS NOT NULL);

@@ -53,7 +53,7 @@ const Inflight = z.object({
   error: Failure.optional().describe('Of the last failed attempt'),
 });
 
-const DiagnosisAnswer = z.object({
+export const DiagnosisAnswer = z.object({
   reason: z.enum(REASONS),
   sentence: z.string(),
   evidence: Facts,

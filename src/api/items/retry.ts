@@ -28,10 +28,27 @@ export async function retry(
   if (from !== undefined || stopped === null) {
     await follow(deps, log, view, await retryItem(deps.pool, find, { ...asked, ...(from && { from }) }));
   } else {
-    const { reason, sentence } = stopped;
-    const rescue = { ...asked, seen: view.item.epoch, cause: { reason, sentence, seenAt: view.now } };
-    await follow(deps, log, view, await rescueItem(deps.pool, find, rescue));
+    await rescueSeen(deps, log, asked, { view, stopped });
   }
+}
+
+/** Drives a live item on where it stands, and never opens an item that has ended. */
+export async function driveOn(deps: ReaderDeps, log: FastifyBaseLogger, asked: Request): Promise<void> {
+  const view = await findItemView(deps.prisma, asked.itemId);
+  if (!view) throw noSuchItem(asked.itemId);
+  if (view.item.endedAt) throw new AppError('state_conflict', `item ${asked.itemId} has ended in ${view.item.state}`);
+  await rescueSeen(deps, log, asked, { view, stopped: await diagnoseStopped(deps, view) });
+}
+
+async function rescueSeen(
+  deps: ReaderDeps,
+  log: FastifyBaseLogger,
+  asked: Request,
+  { view, stopped: { reason, sentence } }: { view: ItemView; stopped: Diagnosis },
+): Promise<void> {
+  const find = (name: string) => pipelineOf(deps, name);
+  const rescue = { ...asked, seen: view.item.epoch, cause: { reason, sentence, seenAt: view.now } };
+  await follow(deps, log, view, await rescueItem(deps.pool, find, rescue));
 }
 
 /** The reason why the item does not move, for its receipt. Throws while the item lives. The engine is asked only if the

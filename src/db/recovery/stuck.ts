@@ -1,8 +1,9 @@
 import type pg from 'pg';
-import { claimedState, isAwaits, isRests, rowOf, stateNamesOf } from '../../core/machine.js';
+import { claimedState, isAwaits, isEnd, isRests, rowOf, stateNamesOf } from '../../core/machine.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { msOf } from '../../core/span.js';
 import type { Sql } from '../../ports/sql.js';
+import type { Parameters } from '../postgres/parameters.js';
 import { ROW_FACTS, type RowColumns, type RowFacts, rowFactsOf } from './row-facts.js';
 import { REASON_HOLDS } from './swept-reason.js';
 
@@ -54,6 +55,15 @@ function isStuck(i: string, states: string, stuckAfterMs: string): string {
         ELSE ${i}.beat_at <= ${silentSince} AND NOT EXISTS (
           SELECT 1 FROM tasks t WHERE t.item_id = ${i}.id AND t.visit = ${i}.visit AND t.status = 'running'
             AND t.beat_at > ${silentSince}) END`;
+}
+
+/** The condition that a row `i` of the pipeline is stuck, for a statement that has conditions of its own. It names the states that a run
+ *  drives one by one, so that an index by owner and state can be used. */
+export function stuckCondition(pipeline: Pipeline, p: Parameters): string {
+  const waiting = waitingStates(pipeline);
+  const driven = stateNamesOf(pipeline).filter((state) => !isEnd(rowOf(pipeline, state)) && !waiting.includes(state));
+  const stuck = isStuck('i', p.add(waiting), p.add(msOf(pipeline.sweep.stuckAfter)));
+  return `i.pipeline = ${p.add(pipeline.name)} AND i.ended_at IS NULL AND i.state = ANY (${p.add(driven)}::text[]) AND ${stuck}`;
 }
 
 /** Reads the stuck items that stopped longest ago, without taking them. `swept`: the reason that the last sweep found. */

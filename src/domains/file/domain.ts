@@ -13,5 +13,9 @@ export const fileDomain: Domain<FileSettings> = {
   settings: fileSettings,
   jobs: fileJobs,
   metrics: cleanUpMetrics,
+  async routes(app, parts, settings) {
+    const { addDashboardRoutes } = await import('./start/dashboard-routes.js');
+    addDashboardRoutes(app, parts, settings);
+  },
   letters: () => ({ file: createFileLetter() }),
 };

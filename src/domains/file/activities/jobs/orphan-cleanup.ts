@@ -4,14 +4,13 @@ import { messageOf } from '../../../../core/errors.js';
 import { areZero, type JobCounts, type JobCursor } from '../../../../core/jobs.js';
 import { databaseFaultOf } from '../../../../db/postgres/database-fault.js';
 import type { JobPage, PageAnswer, PageContext } from '../../../../ports/job.js';
-import type { CleanUpSettings } from '../../config/clean-up-settings.js';
 import { abandonedUploads } from './abandoned-uploads.js';
 import { oldFailures } from './old-failures.js';
 import { orphanBlobs } from './orphan-blobs.js';
 import type { CleaningDeps } from './settle-upload.js';
 
 export interface CleanupDeps extends CleaningDeps {
-  settings: Pick<CleanUpSettings, 'abandonedAfterMs' | 'failedKeptDays'>;
+  settings: { abandonedAfterMs: number; failedKeptDays: number };
   /** Instead of a day. */
   graceMs?: number;
   /** Blobs of one page of the store, instead of a thousand. */
