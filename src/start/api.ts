@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '../core/errors.js';
 import { buildApp } from '../api/app.js';
 import type { ApiDeps, ApiSettings, App } from '../api/parts.js';
 import type { AuthSettings } from '../api/http/auth.js';

@@ -7,7 +7,6 @@ import { type Logger, pino } from 'pino';
 import { buildApp } from '../../src/api/app.js';
 import type { ApiSettings, App, ApiDeps } from '../../src/api/parts.js';
 import type { Role } from '../../src/api/http/auth.js';
-import { AppError } from '../../src/core/errors.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
 import { startEventHub } from '../../src/loops/event-hub.js';

@@ -5,7 +5,7 @@ import { problems } from '../../../api/http/problem.js';
 import { textUpTo } from '../../../api/http/text-up-to.js';
 import type { ApiParts, App } from '../../../api/parts.js';
 import { recordOperatorAction } from '../../../db/spine/operator-actions.js';
-import { blobPrefixOf } from '../core/blob-key.js';
+import { blobPrefixOf } from '../db/blob-key.js';
 import { readAbandoned } from '../db/dashboard.js';
 import { findOrphanReport } from '../db/orphan-scans.js';
 import { askedOwner, OwnerQuery } from './asked-owner.js';

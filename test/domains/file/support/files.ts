@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { blobPrefixOf } from '../../../../src/domains/file/core/blob-key.js';
+import { blobPrefixOf } from '../../../../src/domains/file/db/blob-key.js';
 
 export interface MadeFile {
   owner?: string;

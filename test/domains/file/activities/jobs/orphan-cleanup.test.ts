@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createOrphanCleanupPage } from '../../../../../src/domains/file/activities/jobs/orphan-cleanup.js';
 import { retryItem } from '../../../../../src/db/spine/control.js';
-import { blobPrefixOf } from '../../../../../src/domains/file/core/blob-key.js';
+import { blobPrefixOf } from '../../../../../src/domains/file/db/blob-key.js';
 import { cleanUpMetrics } from '../../../../../src/domains/file/db/clean-up-totals.js';
 import { findOrphanReport } from '../../../../../src/domains/file/db/orphan-scans.js';
 import { file } from '../../../../../src/domains/file/table.js';
