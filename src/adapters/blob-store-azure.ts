@@ -10,7 +10,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
 import { assertBlobKey, assertBlobPrefix, isBlobKey } from '../core/blob-key.js';
-import { AppError } from '../core/errors.js';
+import type { AppError } from '../core/errors.js';
 import type { BlobPage, BlobStore, ExpectedBlob, SignedPut, StoredBlob } from '../ports/blob-store.js';
 import { askStore, blobExists, blobMissing, storeUnavailable, translateErrors } from './blob-failure.js';
 import { checkBytes, joinToBlocks } from './checked-bytes.js';

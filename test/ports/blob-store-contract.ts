@@ -214,7 +214,7 @@ export function blobStoreContract(name: string, open: () => Promise<OpenedStore>
         of(one).slice(10),
       ]);
       expect((await gatherKeys(store, `use/${other}/`, 100)).flat()).toEqual(of(other));
-      expect((await gatherKeys(store, `use/${one}/aa`, 1)).flat()).toEqual([
+      expect((await gatherKeys(store, `use/${one}/aaaaaaa`, 1)).flat()).toEqual([
         `use/${one}/aaaaaaa`,
         `use/${one}/aaaaaaa-b`,
       ]);
