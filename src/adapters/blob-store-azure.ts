@@ -10,7 +10,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
 import { assertBlobKey, assertBlobPrefix, isBlobKey } from '../core/blob-key.js';
-import { AppError } from '../core/errors.js';
+import type { AppError } from '../core/errors.js';
 import type { BlobPage, BlobStore, ExpectedBlob, SignedPut, StoredBlob } from '../ports/blob-store.js';
 import { askStore, blobExists, blobMissing, storeUnavailable, translateErrors } from './blob-failure.js';
 import { checkBytes, joinToBlocks } from './checked-bytes.js';
@@ -73,13 +73,16 @@ export function createAzureBlobStore({ connectionString, container: name }: Azur
   }
 
   async function find(key: string): Promise<StoredBlob | null> {
+    const blob = blobAt(key);
     try {
-      const { contentLength = 0, lastModified = new Date(0) } = await blobAt(key).getProperties();
+      const { contentLength = 0, lastModified = new Date(0) } = await blob.getProperties();
       return { key, sizeBytes: contentLength, storedAt: lastModified };
     } catch (error) {
-      if (isMissing(error)) return null;
-      throw error instanceof AppError ? error : translate(error);
+      if (!isMissing(error)) throw translate(error);
     }
+    // The answer may be the same when the container is missing, and that must not look like a missing blob.
+    await list({ prefix: key, cursor: null, limit: 1 });
+    return null;
   }
 
   async function list({ prefix, cursor, limit }: Parameters<BlobStore['list']>[0]): Promise<BlobPage> {

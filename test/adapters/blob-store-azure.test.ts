@@ -15,6 +15,7 @@ async function open(): Promise<OpenedStore> {
         connectionString: azuriteConnection(`http://127.0.0.1:${await freePort()}`),
         container: 'blobs',
       }),
+    misplaced: () => createAzureBlobStore({ connectionString, container: 'nowhere' }),
     close: server.stop,
   };
 }

@@ -4,21 +4,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import type { BlobStore } from '../../src/ports/blob-store.js';
 import { createDiskBlobStore } from '../../src/adapters/blob-store-disk.js';
 import { gatherKeys, newKey, newOwner, putText } from '../ports/blobs.js';
 import { tempDir } from '../start/temp-dir.js';
 import { blobStoreContract, type OpenedStore } from '../ports/blob-store-contract.js';
 
+/** Its folder was there when it was opened, and is no longer. */
+async function openUnmounted(): Promise<BlobStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'unstuck-test-'));
+  const store = await createDiskBlobStore({ folder });
+  rmSync(folder, { recursive: true });
+  return store;
+}
+
 async function open(): Promise<OpenedStore> {
   const folder = mkdtempSync(join(tmpdir(), 'unstuck-test-'));
   return {
     store: await createDiskBlobStore({ folder }),
-    async away() {
-      const gone = mkdtempSync(join(tmpdir(), 'unstuck-test-'));
-      const store = await createDiskBlobStore({ folder: gone });
-      rmSync(gone, { recursive: true });
-      return store;
-    },
+    away: openUnmounted,
+    misplaced: openUnmounted,
     async close() {
       rmSync(folder, { recursive: true });
     },

@@ -29,6 +29,7 @@ async function open(): Promise<OpenedStore> {
   return {
     store,
     away: async () => createS3BlobStore({ ...options, endpoint: `http://127.0.0.1:${await freePort()}` }),
+    misplaced: () => createS3BlobStore({ ...options, bucket: 'nowhere' }),
     async close() {
       await store.close();
       await server.stop();

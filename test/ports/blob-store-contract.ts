@@ -11,6 +11,8 @@ export interface OpenedStore {
   store: BlobStore;
   /** A store of the same kind that does not answer. */
   away(): Promise<BlobStore> | BlobStore;
+  /** A store of the same kind whose folder, container or bucket is not there. */
+  misplaced(): Promise<BlobStore> | BlobStore;
   close(): Promise<void>;
 }
 
@@ -212,7 +214,7 @@ export function blobStoreContract(name: string, open: () => Promise<OpenedStore>
         of(one).slice(10),
       ]);
       expect((await gatherKeys(store, `use/${other}/`, 100)).flat()).toEqual(of(other));
-      expect((await gatherKeys(store, `use/${one}/aa`, 1)).flat()).toEqual([
+      expect((await gatherKeys(store, `use/${one}/aaaaaaa`, 1)).flat()).toEqual([
         `use/${one}/aaaaaaa`,
         `use/${one}/aaaaaaa-b`,
       ]);
@@ -291,6 +293,23 @@ export function blobStoreContract(name: string, open: () => Promise<OpenedStore>
       await store.check();
 
       expect((await store.list({ prefix: 'check/', cursor: null, limit: 10 })).blobs).toEqual([]);
+    });
+
+    it('does not take a missing folder, container or bucket for a missing blob', async () => {
+      const misplaced = await (opened as OpenedStore).misplaced();
+      const asked: (() => Promise<unknown>)[] = [
+        () => misplaced.find(newKey()),
+        () => misplaced.get(newKey()),
+        () => misplaced.list({ prefix: 'use/', cursor: null, limit: 1 }),
+        () => misplaced.list({ prefix: 'use/', cursor: newKey(), limit: 1 }),
+        () => misplaced.delete(newKey()),
+        () => putText(misplaced, newKey(), 'x'),
+      ];
+
+      const answers = await Promise.allSettled(asked.map((ask) => ask()));
+
+      const unavailable = { status: 'rejected', reason: { code: 'blob_store_unavailable' } };
+      for (const answer of answers) expect(answer).toMatchObject(unavailable);
     });
 
     it('says so when it does not answer', { timeout: 120_000 }, async () => {
