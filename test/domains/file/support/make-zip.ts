@@ -51,8 +51,13 @@ export function makeOffice(
 ): Buffer {
   const [main = ''] = Object.keys(parts);
   const type = `application/vnd.openxmlformats-officedocument.${kind}.main+xml`;
+  // Excel's readers find the styles by their type.
+  const styles =
+    'xl/styles.xml' in parts
+      ? '<Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/>'
+      : '';
   const all: Record<string, string> = {
-    '[Content_Types].xml': `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/${main}" ContentType="${type}"/></Types>`,
+    '[Content_Types].xml': `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/${main}" ContentType="${type}"/>${styles}</Types>`,
     '_rels/.rels': relationsXml({ r1: ['officeDocument', main] }),
     ...parts,
   };

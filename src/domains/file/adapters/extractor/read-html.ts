@@ -1,6 +1,5 @@
 import { convert, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
 import { cutText, MAX_CHARS } from '../../core/text/well-formed.js';
-import { htmlTitleOf } from './html-title.js';
 import type { ReadContent } from './read-content.js';
 
 /** A page that people wrote is never as deep. Deeper elements are left out, because the converter calls itself for each level. */
@@ -43,11 +42,17 @@ const OPTIONS: HtmlToTextOptions = {
 /** The text as a browser shows it, with its headings. Scripts and styles are left out, and nothing is fetched. */
 export function readHtml(source: string): ReadContent {
   const kept = cutText(source, MAX_CHARS);
-  const title = htmlTitleOf(kept);
+  const title = titleOf(kept);
   const text = convert(kept, OPTIONS)
     .replace(/[^\S\n]+\n/g, '\n')
     .replace(/\n{3,}/g, '\n\n');
   const parts = [{ kind: 'markdown' as const, text, ...(title && { title }) }];
   const only = title && !/\S/.test(text) ? [{ kind: 'text' as const, text: title }] : parts;
   return { format: 'html', parts: only, isTruncated: kept.length < source.length };
+}
+
+/** It stands in the head, which is no part of the text. */
+function titleOf(source: string): string {
+  const [, title = ''] = /<title[^>]{0,200}>([^<]{0,1000})<\/title/i.exec(source.slice(0, 100_000)) ?? [];
+  return convert(title, { wordwrap: false }).replace(/\s+/g, ' ').trim();
 }

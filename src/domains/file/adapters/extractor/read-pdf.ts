@@ -1,20 +1,17 @@
-import { extractImages, getDocumentProxy } from 'unpdf';
+import { getDocumentProxy } from 'unpdf';
 import type { TextPart } from '../../core/part.js';
 import type { ReadingLimits, ReadContent, Tell } from './read-content.js';
-import { isReadable, openRecognizer, type Recognizer } from './recognize-text.js';
+import { hasPictures, type Page, picturesOn } from './page-pictures.js';
+import { openRecognizer, type Recognizer } from './recognize-text.js';
 import { refuse } from './refuse.js';
 
 /** Thicker than any book. At 20 ms for a page they take less than half of the time limit. */
 const MAX_PAGES = 5_000;
 
-/** Pictures of one page that are read. A scanned page is one picture, or a few strips. */
-const MAX_PICTURES = 20;
-
 /** The pixels of a picture that is decoded at all: as many as are read. */
 const MAX_IMAGE_PIXELS = 40_000_000;
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
-type Page = Awaited<ReturnType<Pdf['getPage']>>;
 
 /** The text of each page. A page without text is perhaps a scan, and its pictures are read. */
 export async function readPdf(bytes: Buffer, { recognizeUntil }: ReadingLimits, tell: Tell): Promise<ReadContent> {
@@ -27,7 +24,7 @@ export async function readPdf(bytes: Buffer, { recognizeUntil }: ReadingLimits, 
     tell({ page, of: pages });
     const read = await readPage(pdf, page).catch(() => undefined);
     if (read === undefined) broken += 1;
-    else if (read.hasPictures) scans.push(page);
+    else if (read.isScan) scans.push(page);
     else if (read.text !== '') parts.push({ kind: 'text', text: read.text, page });
   }
   if (broken === pages) throw refuse(DAMAGED);
@@ -91,15 +88,15 @@ async function openPdf(bytes: Buffer): Promise<Pdf> {
 }
 
 /** What people read on the page: its text, what was filled into its form, and the notes on it. */
-async function readPage(pdf: Pdf, number: number): Promise<{ text: string; hasPictures: boolean }> {
+async function readPage(pdf: Pdf, number: number): Promise<{ text: string; isScan: boolean }> {
   const page = await pdf.getPage(number);
   const content = await page.getTextContent();
   const lines = content.items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : ''));
   const notes = await notesOn(page);
   const text = [lines.join('').trim(), ...notes].filter((each) => each !== '').join('\n');
-  const hasPictures = text === '' && (await hasPicturesOn(page));
+  const isScan = text === '' && (await hasPictures(page));
   page.cleanup();
-  return { text, hasPictures };
+  return { text, isScan };
 }
 
 async function notesOn(page: Page): Promise<string[]> {
@@ -118,39 +115,10 @@ interface Annotation {
   contentsObj?: { str?: string };
 }
 
-/** Without decoding the pictures, because most pages without text are blank. */
-async function hasPicturesOn(page: Page): Promise<boolean> {
-  const { fnArray } = await page.getOperatorList();
-  const PAINT = [82, 83, 85, 86, 87, 88]; // paintJpegXObject to paintImageXObjectRepeat
-  return fnArray.some((operation) => PAINT.includes(operation));
-}
-
 async function readScan(pdf: Pdf, number: number, recognizer: Recognizer): Promise<string> {
-  const pictures = await extractImages(pdf, number).catch(() => []);
+  const page = await pdf.getPage(number);
   const texts: string[] = [];
-  for (const picture of pictures.slice(0, MAX_PICTURES)) {
-    if (isReadable(picture)) texts.push(await recognizer.read(asPnm(picture)));
-  }
-  (await pdf.getPage(number)).cleanup();
+  for (const picture of await picturesOn(page)) texts.push(await recognizer.read(picture));
+  page.cleanup();
   return texts.filter((text) => text !== '').join('\n');
-}
-
-interface Picture {
-  data: Uint8ClampedArray;
-  width: number;
-  height: number;
-  channels: 1 | 3 | 4;
-}
-
-/** The simplest form that the engine reads: a line of text, then the pixels. */
-function asPnm({ data, width, height, channels }: Picture): Buffer {
-  const head = Buffer.from(`${channels === 1 ? 'P5' : 'P6'} ${width} ${height} 255\n`);
-  if (channels !== 4) return Buffer.concat([head, Buffer.from(data.buffer, data.byteOffset, data.byteLength)]);
-  const opaque = Buffer.alloc(width * height * 3);
-  for (let pixel = 0; pixel < width * height; pixel += 1) {
-    opaque[pixel * 3] = data[pixel * 4] ?? 0;
-    opaque[pixel * 3 + 1] = data[pixel * 4 + 1] ?? 0;
-    opaque[pixel * 3 + 2] = data[pixel * 4 + 2] ?? 0;
-  }
-  return Buffer.concat([head, opaque]);
 }
