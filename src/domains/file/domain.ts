@@ -37,6 +37,7 @@ export const fileDomain: Domain<FileSettings> = {
   },
   letters: () => ({ file: createFileLetter() }),
   commands: {
+    search: () => import('./start/search.js'),
     upload: () => import('./start/upload.js'),
   },
 };

@@ -74,15 +74,25 @@ async function findByMeaning(
 async function embedQuery(open: OpenEmbedder, text: string): Promise<[Embedder, Float32Array] | null> {
   try {
     return await runWithinTime({ timeoutMs: EMBEDDED_WITHIN_MS }, async (signal) => {
-      const embedder = await open();
-      const [vector] = await embedder.embed([text], signal);
-      return vector ? [embedder, vector] : null;
+      const embedder = await openWithin(open, signal);
+      const [vector] = embedder ? await embedder.embed([text], signal) : [];
+      return embedder && vector ? [embedder, vector] : null;
     });
   } catch (error) {
     // Another fault is ours, and must not be taken for an embedder that is away.
     if (isAppError(error)) return null;
     throw error;
   }
+}
+
+/** Opening goes on behind the search, for the next one. Null: it takes too long for this one. */
+function openWithin(open: OpenEmbedder, signal: AbortSignal): Promise<Embedder | null> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => {
+      resolve(null);
+    });
+    open().then(resolve, reject);
+  });
 }
 
 function withText(hit: FusedHit, found: readonly Passage[], query: string): FoundPassage[] {

@@ -2,8 +2,7 @@ import { memoryText } from '../../../config/values.js';
 import type { z } from 'zod';
 
 export const searchVariables = {
-  // 500,000 passages of the local model take a gigabyte; a quarter holds one large owner or many small ones. An API process of usual size
-  // has that to spare.
+  // 125,000 passages of the local model: one large owner or many small ones. An API process of usual size has that to spare.
   SEARCH_MEMORY: memoryText.default(256 * 1_024 ** 2),
 };
 

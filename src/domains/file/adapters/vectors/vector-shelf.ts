@@ -29,6 +29,8 @@ interface KeptFile {
   seqs: number[];
   vectors: Float32Array;
   isWhole: boolean;
+  /** It has more chunks than its row said, so that it is read again each time. */
+  overflows: boolean;
 }
 
 interface Shelf {
@@ -93,7 +95,13 @@ export function createVectorShelf(maxBytes: number): VectorShelf {
         const bytes = chunks * vector.length * FLOAT_BYTES;
         if (!makeRoom(bytes)) continue;
         kept += bytes;
-        shelf.files.set(id, { version, seqs: [], vectors: new Float32Array(chunks * vector.length), isWhole: false });
+        shelf.files.set(id, {
+          version,
+          seqs: [],
+          vectors: new Float32Array(chunks * vector.length),
+          isWhole: false,
+          overflows: false,
+        });
       }
       return missing.map(([id]) => id);
     },
@@ -114,6 +122,7 @@ export function createVectorShelf(maxBytes: number): VectorShelf {
           file.seqs.push(seqs[at]!);
           continue;
         }
+        if (file) file.overflows = true;
         readVector(source, passing);
         search.passed += 1;
         offer(search, { fileId, seq: seqs[at]!, nearness: productOf(search.vector, passing, 0) });
@@ -127,7 +136,7 @@ export function createVectorShelf(maxBytes: number): VectorShelf {
       running.delete(owner);
       let vectors = search.passed;
       for (const [fileId, file] of shelf.files) {
-        file.isWhole = true;
+        file.isWhole = !file.overflows;
         vectors += file.seqs.length;
         for (const [at, seq] of file.seqs.entries()) {
           offer(search, { fileId, seq, nearness: productOf(search.vector, file.vectors, at * search.vector.length) });
