@@ -60,12 +60,16 @@ async function* namesIn(folder: string, { from, kind }: Wanted): AsyncGenerator<
 /** The first names of a folder in their order. The system gives them in no order, so all are read, and only the first are kept. */
 async function smallestNames(folder: string, { from, kind }: Wanted): Promise<string[]> {
   const kept: string[] = [];
+  let last: string | undefined; // of the names that are kept, once there are enough
   try {
     for await (const entry of await opendir(folder, { bufferSize: ENTRIES_AT_ONCE })) {
       const isWanted = kind === 'file' ? entry.isFile() : entry.isDirectory();
       if (!isWanted || entry.name < from || !NAME.test(entry.name)) continue;
+      if (last !== undefined && entry.name > last) continue;
       kept.push(entry.name);
-      if (kept.length === 2 * NAMES_AT_ONCE) kept.sort().splice(NAMES_AT_ONCE);
+      if (kept.length < 2 * NAMES_AT_ONCE) continue;
+      kept.sort().splice(NAMES_AT_ONCE);
+      last = kept.at(-1);
     }
   } catch (error) {
     // A folder without blobs is deleted, and may be deleted while it is read.
