@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Ending } from '../../../../src/db/spine/attempt.js';
 import type { Stage, StageContext } from '../../../../src/ports/stage.js';
 import { file } from '../../../../src/domains/file/table.js';
 import { byHand, type Spine } from '../../../support/spine.js';

@@ -27,14 +27,14 @@ const DAMAGED = 'The file is damaged or was cut off. Open it in the program that
 /** Checks the list of entries before any of them is inflated, so that a bomb is refused in milliseconds. */
 export async function openZip(bytes: Buffer): Promise<OpenedZip> {
   const zip = await listed(bytes);
+  if (zip.entryCount > MAX_ENTRIES) throw tooMany();
   const entries = new Map<string, yauzl.Entry>();
-  let [inflated, packed, count] = [0, 0, 0];
+  let [inflated, packed] = [0, 0];
   await new Promise<void>((resolve, reject) => {
     zip.on('entry', (entry: yauzl.Entry) => {
-      count += 1;
       inflated += entry.uncompressedSize;
       packed += entry.compressedSize;
-      const fault = faultOf(entry, { inflated, packed, count });
+      const fault = faultOf(entry, { inflated, packed });
       if (fault) return reject(fault);
       entries.set(entry.fileName, entry);
       zip.readEntry();
@@ -67,16 +67,18 @@ function listed(bytes: Buffer): Promise<yauzl.ZipFile> {
   });
 }
 
-function faultOf(entry: yauzl.Entry, sums: { inflated: number; packed: number; count: number }): Error | undefined {
+function faultOf(entry: yauzl.Entry, sums: { inflated: number; packed: number }): Error | undefined {
   const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
   if (isEncrypted) return refuse('The file is protected with a password. Remove the password and upload it again.');
-  if (sums.count > MAX_ENTRIES)
-    return refuse(`The file holds more than ${MAX_ENTRIES} entries, which no document needs.`);
   if (sums.inflated > MAX_TOTAL_BYTES)
     return refuse('The file unpacks to more than 1 GB. Split it and upload the parts.');
   const isBomb = isTooDense(entry.uncompressedSize, entry.compressedSize) || isTooDense(sums.inflated, sums.packed);
   if (isBomb) return refuse('The file unpacks to far more than a document does, so it was not opened.');
   return undefined;
+}
+
+function tooMany(): Error {
+  return refuse(`The file holds more than ${MAX_ENTRIES} entries, which no document needs.`);
 }
 
 function isTooDense(inflated: number, packed: number): boolean {

@@ -1,4 +1,4 @@
-/** The most text that is kept of a file: a shelf of 20 thick books. Its chunks are as many as are kept of one file. */
+/** The most text that is kept of a file: a shelf of 20 thick books, which fits in the memory of every process that handles it. */
 export const MAX_CHARS = 20_000_000;
 
 /** Replaces NUL and halves of surrogate pairs, which Postgres can't store. Other control characters mean nothing in a text and are
