@@ -15,7 +15,7 @@ export interface HitsToFuse {
 }
 
 /** What a passage's nearness counts against the share of the query's words that it has. Measured: `npm run bench -- search`. */
-export const MEANING_WEIGHT = 1;
+const MEANING_WEIGHT = 1;
 
 /** One list of both, best first. A passage that only one of the two has found has nothing of the other. */
 export function fuseHits({ byWords, byMeaning }: HitsToFuse, meaningWeight = MEANING_WEIGHT): FusedHit[] {
