@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { BlobStore } from '../../../../src/ports/blob-store.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createUploadSignatures } from '../../../../src/domains/file/api/upload-signature.js';
 import { until } from '../../../support/until.js';
@@ -159,6 +161,62 @@ describe('the bytes of a file', () => {
     expect(refused.statusCode).toBe(503);
     expect(refused.headers['retry-after']).toBe('5');
     expect((await send(api, one.uploadUrl)).statusCode).toBe(201);
+  });
+});
+
+describe('a large file over a slow line', () => {
+  /** Takes the bytes and keeps none. */
+  function sinkBlobs(takes: (bytes: number) => void): BlobStore {
+    return {
+      ...api.blobs,
+      find: () => Promise.resolve(null),
+      async put(key, bytes) {
+        let sizeBytes = 0;
+        for await (const part of bytes as AsyncIterable<Buffer>) {
+          sizeBytes += part.length;
+          takes(sizeBytes);
+        }
+        return { key, sizeBytes, storedAt: new Date() };
+      },
+    };
+  }
+
+  it('may take longer than the body of another route, and is held in memory in small parts', async () => {
+    const sizeBytes = 100_000_000;
+    let most = 0;
+    const before = process.memoryUsage();
+    const sink = sinkBlobs(() => {
+      const { arrayBuffers, heapUsed } = process.memoryUsage();
+      most = Math.max(most, arrayBuffers + heapUsed - before.arrayBuffers - before.heapUsed);
+    });
+    const slow = await openFileApi({ bodyWithinMs: 200, blobs: () => Promise.resolve(sink) });
+    await slow.app.listen({ port: 0, host: '127.0.0.1' });
+    const where = slow.app.server.address() as AddressInfo;
+    const file = announced('', { sizeBytes });
+    delete file.sha256;
+    const one = await registerOne(slow, ALICE, file);
+    const part = Buffer.alloc(1_000_000);
+    let sent = 0;
+    const began = performance.now();
+    const body = Readable.from(
+      (async function* () {
+        for (; sent < 100; sent += 1) {
+          yield part;
+          // Longer in all than an ordinary body may take.
+          await setImmediate();
+        }
+        while (performance.now() - began < 500) await setImmediate();
+      })(),
+    );
+    const response = await fetch(`http://127.0.0.1:${where.port}${one.uploadUrl}`, {
+      method: 'PUT',
+      body: Readable.toWeb(body) as ReadableStream,
+      duplex: 'half',
+    });
+    await slow.close();
+    expect(response.status).toBe(201);
+    process.stdout.write(`100 MB passed through ${Math.round(most / 1e6)} MB of memory\n`);
+    expect(most).toBeLessThan(60_000_000);
   });
 });
 
