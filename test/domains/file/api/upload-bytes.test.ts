@@ -48,7 +48,7 @@ describe('the bytes of a file', () => {
     const answer = await send(api, one.uploadUrl);
     expect(answer.statusCode).toBe(201);
     expect(answer.json()).toEqual({ fileId: one.fileId, state: 'uploaded', sizeBytes: TEXT.length });
-    expect(api.blobs.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
+    expect(api.store.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
     expect(await stateOf(api, one.fileId)).toBe('uploaded');
     expect(await batchRow(api, one.batchId)).toEqual({ status: 'active', unconfirmed: 1 });
   });
@@ -68,7 +68,7 @@ describe('the bytes of a file', () => {
       duplex: 'half',
     });
     expect(response.status).toBe(201);
-    expect(api.blobs.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
+    expect(api.store.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
   });
 
   it('that are more than announced are refused before they have all come', async () => {
@@ -85,8 +85,8 @@ describe('the bytes of a file', () => {
     }).catch((error: unknown) => error);
     endless.destroy();
     if (response instanceof Response) expect(response.status).toBe(400);
-    expect(api.blobs.received).toBeLessThan(200_000);
-    expect(api.blobs.kept.has(keyOf(one.fileId))).toBe(false);
+    expect(api.store.received).toBeLessThan(200_000);
+    expect(api.store.kept.has(keyOf(one.fileId))).toBe(false);
     expect(await stateOf(api, one.fileId)).toBe('registered');
   });
 
@@ -103,7 +103,7 @@ describe('the bytes of a file', () => {
     const lie = await send(api, one.uploadUrl, TEXT.replace('quick', 'QUICK'));
     expect(lie.statusCode).toBe(400);
     expect(lie.json()).toMatchObject({ code: 'blob_mismatch' });
-    expect(api.blobs.kept.has(keyOf(one.fileId))).toBe(false);
+    expect(api.store.kept.has(keyOf(one.fileId))).toBe(false);
     expect((await send(api, one.uploadUrl)).statusCode).toBe(201);
   });
 
@@ -119,9 +119,9 @@ describe('the bytes of a file', () => {
   it('of two requests at once are taken from one', async () => {
     const one = await registerOne(api, ALICE);
     const { arrive } = meeting(2);
-    api.blobs.beforeKeep = arrive;
+    api.store.beforeKeep = arrive;
     const answers = await Promise.all([send(api, one.uploadUrl), send(api, one.uploadUrl)]);
-    api.blobs.beforeKeep = () => Promise.resolve();
+    api.store.beforeKeep = () => Promise.resolve();
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([201, 409]);
     expect(await stateOf(api, one.fileId)).toBe('uploaded');
   });
@@ -129,35 +129,35 @@ describe('the bytes of a file', () => {
   it('that are cut off leave nothing, and may be sent again', async () => {
     const one = await registerOne(api, ALICE);
     const socket = await begin(one.uploadUrl, TEXT.length, TEXT.slice(0, 20));
-    await until('the bytes arrive', async () => api.blobs.received === 20);
+    await until('the bytes arrive', async () => api.store.received === 20);
     socket.destroy();
     await until('the API has noticed', async () => (await send(api, one.uploadUrl)).statusCode === 201);
-    expect(api.blobs.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
+    expect(api.store.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
   });
 
   it('are known to be there though the process died before it moved the file', async () => {
     const one = await registerOne(api, ALICE);
-    api.blobs.kept.set(keyOf(one.fileId), Buffer.from(TEXT));
+    api.store.kept.set(keyOf(one.fileId), Buffer.from(TEXT));
     expect((await send(api, one.uploadUrl)).statusCode).toBe(409);
     expect(await stateOf(api, one.fileId)).toBe('uploaded');
   });
 
   it('are not kept where the batch is cancelled while they come', async () => {
     const one = await registerOne(api, ALICE);
-    api.blobs.beforeKeep = async () => {
-      api.blobs.beforeKeep = () => Promise.resolve();
+    api.store.beforeKeep = async () => {
+      api.store.beforeKeep = () => Promise.resolve();
       await api.call({ method: 'DELETE', url: `/api/v2/uploads/batches/${one.batchId}`, as: ALICE });
     };
     const answer = await send(api, one.uploadUrl);
     expect(answer.statusCode).toBe(410);
-    expect(api.blobs.kept.has(keyOf(one.fileId))).toBe(false);
+    expect(api.store.kept.has(keyOf(one.fileId))).toBe(false);
   });
 
   it('are refused with 503 while the store is away, and may be sent again', async () => {
     const one = await registerOne(api, ALICE);
-    api.blobs.mood = 'away';
+    api.store.mood = 'away';
     const refused = await send(api, one.uploadUrl);
-    api.blobs.mood = 'well';
+    api.store.mood = 'well';
     expect(refused.statusCode).toBe(503);
     expect(refused.headers['retry-after']).toBe('5');
     expect((await send(api, one.uploadUrl)).statusCode).toBe(201);
@@ -168,7 +168,7 @@ describe('a large file over a slow line', () => {
   /** Takes the bytes and keeps none. */
   function sinkBlobs(takes: (bytes: number) => void): BlobStore {
     return {
-      ...api.blobs,
+      ...api.store,
       find: () => Promise.resolve(null),
       async put(key, bytes) {
         let sizeBytes = 0;
