@@ -21,6 +21,8 @@ COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY scripts ./scripts
 COPY prisma/migrations ./prisma/migrations
+# A new volume gets the owner of the folder that it is mounted on.
+RUN install -d -o node -g node /blobs
 USER node
 EXPOSE 3000
 CMD ["node", "dist/start/api.js"]

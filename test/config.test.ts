@@ -185,6 +185,64 @@ describe('TLS to Temporal', () => {
   });
 });
 
+describe('the blob store', () => {
+  const azure = {
+    BLOB_STORE: 'azure',
+    AZURE_STORAGE_CONNECTION_STRING: 'DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5',
+    AZURE_STORAGE_CONTAINER: 'blobs',
+  };
+  const s3 = { BLOB_STORE: 's3', S3_BUCKET: 'blobs', S3_REGION: 'eu-central-1' };
+
+  it('is the folder blobs in the data folder, for every process of npm start', () => {
+    const folder = resolve(projectRoot, '.unstuck/blobs');
+    expect(loadConfig({}).blobs).toEqual({ kind: 'disk', folder, isNamed: false });
+    expect(loadConfig({ DATA_DIR: '/data' }).blobs).toMatchObject({ folder: '/data/blobs' });
+    expect(loadConfig({ BLOB_FOLDER: 'shared' }).blobs).toMatchObject({ folder: resolve(projectRoot, 'shared') });
+  });
+
+  it('is the chosen one, with what belongs to it', () => {
+    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+    expect(loadConfig(azure).blobs).toMatchObject({ kind: 'azure', container: 'blobs' });
+    expect(loadConfig(s3).blobs).toMatchObject({
+      kind: 's3',
+      endpoint: undefined,
+      keys: undefined,
+      forcePathStyle: false,
+    });
+    expect(
+      loadConfig({ ...s3, ...keys, S3_ENDPOINT: 'http://127.0.0.1:9000', S3_FORCE_PATH_STYLE: 'true' }).blobs,
+    ).toEqual({
+      ...{ kind: 's3', bucket: 'blobs', region: 'eu-central-1', endpoint: 'http://127.0.0.1:9000' },
+      ...{ keys: { accessKeyId: 'id', secretAccessKey: 'secret' }, forcePathStyle: true },
+    });
+  });
+
+  it.each([
+    [{ BLOB_STORE: 'tape' }, 'BLOB_STORE: expected one of disk, azure, s3'],
+    [{ ...azure, AZURE_STORAGE_CONTAINER: '' }, 'AZURE_STORAGE_CONTAINER: expected beside BLOB_STORE=azure'],
+    [
+      { ...azure, AZURE_STORAGE_CONNECTION_STRING: '' },
+      'AZURE_STORAGE_CONNECTION_STRING: expected beside BLOB_STORE=azure',
+    ],
+    [{ ...azure, AZURE_STORAGE_CONTAINER: 'Blobs' }, 'AZURE_STORAGE_CONTAINER: expected the name of a container'],
+    [
+      { ...azure, AZURE_STORAGE_CONNECTION_STRING: 'hunter2' },
+      'AZURE_STORAGE_CONNECTION_STRING: expected the connection',
+    ],
+    [{ ...s3, S3_BUCKET: '' }, 'S3_BUCKET: expected beside BLOB_STORE=s3, so that blobs can be kept there, got none'],
+    [{ ...s3, S3_REGION: '' }, 'S3_REGION: expected beside BLOB_STORE=s3'],
+    [{ ...s3, S3_ACCESS_KEY_ID: 'id' }, 'S3_SECRET_ACCESS_KEY: expected beside S3_ACCESS_KEY_ID'],
+    [{ ...s3, S3_SECRET_ACCESS_KEY: 'hunter2' }, 'S3_ACCESS_KEY_ID: expected beside S3_SECRET_ACCESS_KEY'],
+    [{ ...s3, S3_ENDPOINT: 'localhost:9000' }, 'S3_ENDPOINT: expected a URL'],
+    [{ S3_BUCKET: 'blobs' }, 'BLOB_STORE: expected s3 beside S3_BUCKET, got disk'],
+    [{ ...azure, S3_BUCKET: 'blobs' }, 'BLOB_STORE: expected s3 beside S3_BUCKET, got azure'],
+    [{ ...s3, AZURE_STORAGE_CONTAINER: 'blobs' }, 'BLOB_STORE: expected azure beside AZURE_STORAGE_CONTAINER, got s3'],
+  ])('is refused when it is set up by half or for another store: %o', (given, problem) => {
+    expect(problemsOf(given)).toEqual([expect.stringContaining(problem)]);
+    expect(problemsOf(given).join()).not.toContain('hunter2');
+  });
+});
+
 describe('two servers on one port', () => {
   it('are refused before either starts', () => {
     expect(problemsOf({ PORT: '5433' })).toEqual([expect.stringMatching(/^POSTGRES_PORT: .*5433/)]);

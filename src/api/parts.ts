@@ -73,9 +73,9 @@ export interface ApiDeps {
   schedules: Schedules;
   /** Starts jobs by hand, for the routes of domains. */
   jobs: Jobs;
-  /** Large contents, for the routes of domains. */
-  blobs: OpenBlobStore;
   pipelines: Readonly<Record<string, Pipeline>>;
+  /** For the routes of domains. */
+  blobs: OpenBlobStore;
   /** The effects of decisions besides their moves, by pipeline. */
   decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;
   /** The routes of the domains, in the order of their registry. */

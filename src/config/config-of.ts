@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { msOf } from '../core/span.js';
+import { blobSettingsOf } from './blob-settings.js';
 import type { PipelineOverlay } from './pipeline-overlay.js';
 import type { EngineSettings } from './settings.js';
 
@@ -68,6 +69,7 @@ export function configOf(given: EngineSettings, { pipelines, domains, projectRoo
       temporalCliPath: given.TEMPORAL_CLI_PATH,
       workers: given.WORKERS,
     },
+    blobs: blobSettingsOf(given, projectRoot),
     schedules: {
       off: given.SCHEDULES_OFF.split(',')
         .map((id) => id.trim())

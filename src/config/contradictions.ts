@@ -1,4 +1,5 @@
 import { msOf } from '../core/span.js';
+import { blobProblemsIn } from './blob-settings.js';
 import type { EngineSettings } from './settings.js';
 
 /** Settings that are right one by one, and not together. */
@@ -16,6 +17,7 @@ export function contradictionsIn(given: EngineSettings): string[] {
     ...halfTlsIn(given),
     ...halfChannelsIn(given),
     ...breakerProblemsIn(given),
+    ...blobProblemsIn(given),
     ...sharedPortsIn(given),
   ];
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_DEATHS } from '../core/deaths.js';
 import { isMailAddress } from '../core/mail-address.js';
+import { BLOB_SECRETS, blobShape } from './blob-settings.js';
 import {
   keptText,
   mailAddresses,
@@ -75,6 +76,8 @@ export const engineSettings = z.object({
   TEMPORAL_PORT: port().default(7233),
   TEMPORAL_UI_PORT: port().default(8233),
   TEMPORAL_UI_URL: webUrl.optional(),
+
+  ...blobShape,
 
   WORKERS: whole(0, 64).default(2),
   WORKER_NAME: z.string().optional(),
@@ -151,4 +154,5 @@ export const ENGINE_SECRETS = [
   'NOTIFY_WEBHOOK_SECRET',
   'SLACK_WEBHOOK_URL',
   'SMTP_URL',
+  ...BLOB_SECRETS,
 ];

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { JobCounts, JobCursor, JobInput } from '../core/jobs.js';
 import type { Pipeline } from '../core/pipeline.js';
 import type { When } from '../core/schedules.js';
+import type { OpenBlobStore } from './blob-store.js';
 import type { Engine } from './engine.js';
 import type { Sql } from './sql.js';
 
@@ -13,6 +14,7 @@ export interface JobParts {
   engine: Engine;
   /** With the operator's settings laid over them. */
   pipelines: Readonly<Record<string, Pipeline>>;
+  blobs: OpenBlobStore;
   logger: Logger;
 }
 

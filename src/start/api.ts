@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '../core/errors.js';
 import { buildApp } from '../api/app.js';
 import type { ApiDeps, ApiSettings, App } from '../api/parts.js';
 import type { AuthSettings } from '../api/http/auth.js';
@@ -17,6 +16,7 @@ import { createTemporalClient } from '../temporal/connection.js';
 import { createTemporalJobs } from '../temporal/jobs.js';
 import { createTemporalSchedules } from '../temporal/schedules.js';
 import { type Admission, seekAdmission } from './parts/admission.js';
+import { createOpenBlobStore } from './parts/blob-store.js';
 import { createEngine } from './parts/engine.js';
 import { startableJobsOf } from './parts/jobs.js';
 import { startLoops } from './parts/loops.js';
@@ -45,8 +45,20 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
   await awaitFirstAnswer(admission);
   const engine = createEngine(client, pipelines, admission);
   const schedules = createTemporalSchedules(client, rows, admission);
+  const blobs = createOpenBlobStore(config);
   const databases = { databaseUrl, directUrl, pool };
-  const loops = startLoops({ config, ...databases, client, engine, pipelines, schedules, metrics, logger, admission });
+  const loops = startLoops({
+    config,
+    ...databases,
+    client,
+    engine,
+    pipelines,
+    blobs,
+    schedules,
+    metrics,
+    logger,
+    admission,
+  });
   const { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs } = config.api;
   const limits = { rateLimitPerMinute, maxStreams, maxStreamsPerCaller, maxEventLoopDelayMs };
   const sendsMail = config.notify.smtp.url !== undefined;
@@ -68,8 +80,8 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
     schedules,
     jobs: createTemporalJobs(client, startableJobsOf(config), admission),
     pipelines,
+    blobs,
     ...buildDomainApi(config),
-    blobs: openNoBlobStore,
     hub: loops.hub,
     dispatcher: loops.dispatcher,
     watcher: loops.watcher,
@@ -104,11 +116,6 @@ async function runApi(config: Config, stop: AbortSignal): Promise<void> {
       logger.warn({ err: error }, 'api did not close in time');
     });
   }
-}
-
-/** Stands here until the store's adapters are merged. */
-async function openNoBlobStore(): Promise<never> {
-  throw new AppError('blob_store_unavailable', 'no blob store is configured');
 }
 
 /** A process that is refused ends before it does anything. Where a server does not answer at once, the process goes on without it, and

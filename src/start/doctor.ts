@@ -5,13 +5,21 @@ import { listDomainChecks, loadConfig } from './parts/from-domains.js';
 import { createPool } from '../db/postgres/client.js';
 import { createTemporalClient } from '../temporal/connection.js';
 import { apiChecks } from './doctor/api-checks.js';
+import { blobChecks } from './doctor/blob-checks.js';
 import { type NamedFinding, runChecks } from './doctor/check.js';
 import { databaseChecks } from './doctor/database-checks.js';
 import { installationChecks } from './doctor/installation-checks.js';
 import { temporalChecks } from './doctor/temporal-checks.js';
 import { installationOf } from './embedded/installation.js';
 
-const CHECKS = [...databaseChecks, ...temporalChecks, ...installationChecks, ...apiChecks, ...listDomainChecks()];
+const CHECKS = [
+  ...databaseChecks,
+  ...temporalChecks,
+  ...installationChecks,
+  ...apiChecks,
+  ...blobChecks,
+  ...listDomainChecks(),
+];
 
 const MARKS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 

@@ -17,6 +17,7 @@ import { holdPresence } from '../db/recovery/hold-presence.js';
 import { seeWorker } from '../db/recovery/workers.js';
 import { createLogger } from '../telemetry/logger.js';
 import { connectionOptionsOf, createTemporalClient } from '../temporal/connection.js';
+import type { OpenBlobStore } from '../ports/blob-store.js';
 import type { WorkerMembership } from '../temporal/refuse-foreign-tasks.js';
 import { createItemWorker } from '../temporal/worker.js';
 import { createIsolation } from './parts/isolation.js';
@@ -24,6 +25,7 @@ import { jobsWorkerOf } from './parts/jobs.js';
 import { maintenanceWorkerOf } from './parts/maintenance.js';
 import { listMissingServers } from './parts/missing-servers.js';
 import { assertOwnDatabase, assertOwnNames, watchNames } from './parts/admission.js';
+import { createOpenBlobStore } from './parts/blob-store.js';
 import { createEngine } from './parts/engine.js';
 import { WORKFLOW_BUNDLE } from './parts/keep-working.js';
 import { installationOf } from './embedded/installation.js';
@@ -87,7 +89,15 @@ async function runWorker(config: Config, { wanted, maintains }: Asked, stop: Abo
     workers.forEach(shutDown);
   });
   const membership = { name: config.installation, id: installation, onForeign: names.lookAgain };
-  const parts = { pool, connection, logger, id, membership, isolation: createIsolation(config, databaseUrl) };
+  const parts = {
+    pool,
+    connection,
+    logger,
+    id,
+    membership,
+    isolation: createIsolation(config, databaseUrl),
+    blobs: createOpenBlobStore(config),
+  };
   const workers = await createWorkers(config, wanted, parts);
   if (maintains) workers.push(...(await createMaintenance(config, client, parts)));
   const seen = setInterval(() => {
@@ -141,12 +151,13 @@ interface Parts {
   id: string;
   membership: WorkerMembership;
   isolation: Isolation;
+  blobs: OpenBlobStore;
 }
 
 async function createWorkers(config: Config, wanted: readonly string[], parts: Parts): Promise<Worker[]> {
-  const { pool, connection, logger, id, membership, isolation } = parts;
+  const { pool, connection, logger, id, membership, isolation, blobs } = parts;
   const tables = Object.values(pipelinesOf(config)).filter((each) => wanted.includes(each.name));
-  const stages = await createStages(config, { reads: createPatientReads(pool) }, wanted);
+  const stages = await createStages(config, { reads: createPatientReads(pool), blobs }, wanted);
   const sleptMs = watchSleep();
   return Promise.all(
     tables.map((pipeline) =>
@@ -174,12 +185,12 @@ async function createWorkers(config: Config, wanted: readonly string[], parts: P
 }
 
 function createMaintenance(config: Config, client: Client, parts: Parts): Promise<Worker[]> {
-  const { pool, connection, logger, id, membership } = parts;
+  const { pool, connection, logger, id, membership, blobs } = parts;
   const pipelines = pipelinesOf(config);
   const { name, id: installation } = membership;
   const engine = createEngine(client, pipelines, { name, id: () => installation });
   const admission = { name, admitted: Promise.resolve(installation) };
-  const working = { config, pool, engine, pipelines, identity: id, logger, admission };
+  const working = { config, pool, engine, pipelines, blobs, identity: id, logger, admission };
   return Promise.all([maintenanceWorkerOf(working, connection), jobsWorkerOf(working, connection)]);
 }
 

@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { SignJWT } from 'jose';
 import { type Logger, pino } from 'pino';
 import { buildApp } from '../../src/api/app.js';
 import type { ApiSettings, App, ApiDeps } from '../../src/api/parts.js';
 import type { Role } from '../../src/api/http/auth.js';
-import { AppError } from '../../src/core/errors.js';
 import { createPool } from '../../src/db/postgres/client.js';
 import { createPrisma } from '../../src/db/postgres/prisma.js';
 import { startEventHub } from '../../src/loops/event-hub.js';
+import { createOpenBlobStore } from '../../src/start/parts/blob-store.js';
 import { buildDomainApi, loadConfig } from '../../src/start/parts/from-domains.js';
 import { pipelinesOf } from '../../src/start/parts/pipelines.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
@@ -25,6 +28,7 @@ export interface TestApi {
   engine: FakeEngine;
   schedules: FakeSchedules;
   jobs: FakeJobs;
+  blobs: ApiDeps['blobs'];
   /** Sends a request and holds its response against the OpenAPI document. */
   call(request: Call): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
@@ -58,14 +62,14 @@ export interface TestApiOptions {
   decisionSaves?: ApiDeps['decisionSaves'];
   /** The routes and event streams of domains; those of every domain by default. */
   domainRoutes?: ApiDeps['domainRoutes'];
+  /** A folder of its own by default. */
+  blobs?: ApiDeps['blobs'];
   follows?: ApiDeps['follows'];
   metricParts?: ApiDeps['metricParts'];
   dispatcher?: ApiDeps['dispatcher'];
   watcher?: ApiDeps['watcher'];
   sweeps?: ApiDeps['sweeps'];
   leaving?: AbortSignal;
-  /** Without it, the store does not answer. */
-  blobs?: ApiDeps['blobs'];
   bodyWithinMs?: number;
   links?: ApiSettings['links'];
   sendsMail?: boolean;
@@ -84,6 +88,8 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
   const schedules = createFakeSchedules();
   const jobs = createFakeJobs();
   const config = loadConfig(options.environment ?? {});
+  const folder = mkdtempSync(join(tmpdir(), 'unstuck-test-blobs-'));
+  const blobs = options.blobs ?? createOpenBlobStore({ blobs: { kind: 'disk', folder, isNamed: true } });
   const logger = options.logger ?? pino({ level: 'silent' });
   const hub = startEventHub({ pool, logger });
   const app = await buildApp({
@@ -92,7 +98,7 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     engine,
     schedules,
     jobs,
-    blobs: options.blobs ?? noBlobs,
+    blobs,
     ...buildDomainApi(config),
     hub,
     pipelines: options.pipelines ?? pipelinesOf(config),
@@ -137,12 +143,9 @@ export async function openApi(options: TestApiOptions = {}): Promise<TestApi> {
     await prisma.$disconnect();
     await pool.end();
     await database.drop();
+    rmSync(folder, { recursive: true });
   }
-  return { app, database, engine, schedules, jobs, call, close };
-}
-
-async function noBlobs(): Promise<never> {
-  throw new AppError('blob_store_unavailable', 'this test has no blob store');
+  return { app, database, engine, schedules, jobs, blobs, call, close };
 }
 
 export async function tokenOf(who: Who, options: { expires?: string | number; secret?: string } = {}): Promise<string> {

@@ -57,7 +57,7 @@ async function operatorOf(line: Line): Promise<(path: string, body: object) => P
     ...{
       schedules: createFakeSchedules(),
       jobs: createFakeJobs(),
-      blobs: () => Promise.reject(new Error('no item of this test has a blob')),
+      blobs: () => Promise.reject(new Error('no operator needs a blob')),
       hub,
       logger: pino({ level: 'silent' }),
       metrics: createMetrics(),

@@ -7,6 +7,7 @@ import { createTestDatabase, onServer, urlOfDatabase } from '../support/postgres
 import { SCHEDULES } from '../support/schedules.js';
 import { createNamespace, settingsOf, startParts } from './parts.js';
 import { runChild } from './run-child.js';
+import { tempDir } from './temp-dir.js';
 
 /** The doctor waits for seconds for what does not answer, and a busy machine starts it slowly. */
 const TIMEOUT_MS = 90_000;
@@ -34,6 +35,7 @@ async function serversOnly(databaseUrl: string): Promise<Record<string, string>>
     TEMPORAL_NAMESPACE: namespace.name,
     JWT_SECRET: 'x'.repeat(32),
     PORT: '9',
+    DATA_DIR: tempDir(),
   });
 }
 
@@ -64,6 +66,8 @@ describe('npm run doctor', () => {
       'api',
       'tokens',
       'data folder',
+      'blob store',
+      'blob folder',
       ...listDomainChecks().map(({ name }) => name),
     ]);
     expect(report.ok).toBe(true);
@@ -136,6 +140,7 @@ describe('npm run doctor', () => {
     const nowhere = settingsOf({
       DATABASE_URL: 'postgresql://someone:hidden@127.0.0.1:9/somewhere',
       TEMPORAL_ADDRESS: '127.0.0.1:9',
+      DATA_DIR: tempDir(),
     });
 
     const { code, finding, output } = await examine(nowhere, ['--url', 'http://127.0.0.1:9']);

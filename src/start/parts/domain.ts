@@ -5,6 +5,7 @@ import type { SettingsPart } from '../../config/settings-part.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import type { WriteLetter } from '../../ports/notifier.js';
 import type { AnyDecisionSaves } from '../../ports/decision.js';
+import type { OpenBlobStore } from '../../ports/blob-store.js';
 import type { JobPart, RetentionPart } from '../../ports/job.js';
 import type { MetricPart } from '../../ports/metric.js';
 import type { Sql } from '../../ports/sql.js';
@@ -15,6 +16,7 @@ import type { Check } from '../doctor/check.js';
 export interface StageParts {
   /** For reading alone, because a stage writes by its save. It waits for a database that is away. */
   reads: Sql;
+  blobs: OpenBlobStore;
 }
 
 /** By pipeline, then by stage. */

@@ -10,6 +10,7 @@ import type { ScheduledJob } from '../../core/schedules.js';
 import { createPool } from '../../db/postgres/client.js';
 import { ENGINE_KEEPS } from '../../db/recovery/retention.js';
 import { DOMAINS } from '../../domains/domains.js';
+import type { OpenBlobStore } from '../../ports/blob-store.js';
 import type { Engine } from '../../ports/engine.js';
 import type { JobPage, JobPart, JobParts, RetentionPart } from '../../ports/job.js';
 import type { StartableJob } from '../../temporal/jobs.js';
@@ -89,6 +90,7 @@ export interface JobWorkerParts {
   pool: pg.Pool;
   engine: Engine;
   pipelines: Readonly<Record<string, Pipeline>>;
+  blobs: OpenBlobStore;
   /** As operators see it beside each run in the Temporal Web UI. */
   identity: string;
   logger: Logger;
@@ -146,8 +148,8 @@ async function runQueue(
   }
 }
 
-async function pagesOf({ pool, engine, pipelines, logger }: JobWorkerParts, jobs: readonly BoundJob[]) {
-  const parts: JobParts = { pool, engine, pipelines, logger };
+async function pagesOf({ pool, engine, pipelines, blobs, logger }: JobWorkerParts, jobs: readonly BoundJob[]) {
+  const parts: JobParts = { pool, engine, pipelines, blobs, logger };
   const created = jobs.map(async (job) => [job.name, await job.create(parts)] as const);
   return createPageActivities({ pool, pages: Object.fromEntries(await Promise.all(created)), logger });
 }

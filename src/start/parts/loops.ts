@@ -15,6 +15,7 @@ import type { Config } from '../../config.js';
 import type { Pipeline } from '../../core/pipeline.js';
 import { closeQuiet } from '../../db/recovery/close-breaker.js';
 import { FIGURE_SOURCES } from '../../db/recovery/count-figures.js';
+import type { OpenBlobStore } from '../../ports/blob-store.js';
 import type { Engine } from '../../ports/engine.js';
 import type { EventHub } from '../../ports/event-hub.js';
 import type { Schedules } from '../../ports/schedules.js';
@@ -37,6 +38,7 @@ export interface LoopParts {
   client: Client;
   engine: Engine;
   pipelines: Readonly<Record<string, Pipeline>>;
+  blobs: OpenBlobStore;
   schedules: Schedules;
   metrics: Metrics;
   logger: Logger;
@@ -53,7 +55,7 @@ export interface Loops {
 
 /** The loops in the API process beside the requests. Each may run in any number of copies. */
 export function startLoops(parts: LoopParts): Loops {
-  const { config, databaseUrl, directUrl, pool, client, engine, pipelines, schedules, metrics, logger } = parts;
+  const { config, databaseUrl, directUrl, pool, client, engine, pipelines, blobs, schedules, metrics, logger } = parts;
   const dispatcher = startDispatcher({ pool, engine: countStarts(engine, metrics, 'dispatcher'), pipelines, logger });
   const watcher = startWatcher({ directUrl, pool, engine, logger, goneForMs: config.worker.goneForMs });
   const letters = lettersOf(config);
@@ -71,7 +73,7 @@ export function startLoops(parts: LoopParts): Loops {
   ];
   const over = new AbortController();
   const identity = `api@${hostname()}:${process.pid}`;
-  const working = { config, pool, engine, pipelines, identity, logger, admission: parts.admission };
+  const working = { config, pool, engine, pipelines, blobs, identity, logger, admission: parts.admission };
   const maintenance = runMaintenance(working, { client, rows: schedules.rows }, over.signal);
   const jobs = runJobs({ ...working, databaseUrl }, over.signal);
   const retired = endRetiredRuns(working, client, over.signal);
