@@ -14,6 +14,7 @@ import {
   expire,
   type FileApi,
   openFileApi,
+  register,
   registerOne,
   send,
   sha256Of,
@@ -161,6 +162,28 @@ describe('the bytes of a file', () => {
     expect(refused.statusCode).toBe(503);
     expect(refused.headers['retry-after']).toBe('5');
     expect((await send(api, one.uploadUrl)).statusCode).toBe(201);
+  });
+});
+
+describe('more uploads at once than one process receives', () => {
+  it('are told to come back later, and disturb none that is being received', async () => {
+    const files = Array.from({ length: 65 }, (_, n) => announced(TEXT, { clientId: String(n) }));
+    const { files: registered } = await register(api, ALICE, files);
+    const { arrive } = meeting(65);
+    let waiting = 0;
+    api.store.beforeKeep = () => {
+      waiting += 1;
+      return arrive();
+    };
+    const answers = Promise.all(registered.slice(0, 64).map(({ uploadUrl }) => send(api, uploadUrl)));
+    const last = registered[64]?.uploadUrl ?? '';
+    await until('all places are taken', async () => waiting === 64);
+    const refused = await send(api, last);
+    void arrive();
+    expect(refused.json()).toMatchObject({ code: 'overloaded' });
+    expect(new Set((await answers).map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
+    api.store.beforeKeep = () => Promise.resolve();
+    expect((await send(api, last)).statusCode).toBe(201);
   });
 });
 
