@@ -7,6 +7,7 @@ import { startRun } from '../../../api/items/tell-engine.js';
 import { AppError, isAppError } from '../../../core/errors.js';
 import { runStartOf } from '../../../db/spine/items.js';
 import { leaveRest } from '../../../db/spine/leave-rest.js';
+import { verifyBlob } from '../../../ports/verify-blob.js';
 import { type BatchFile, countConfirmed, findBatchFile } from '../db/batches.js';
 import { FILE_CODES } from '../errors.js';
 import { mayHandle, noSuchBatch, noSuchFile } from './own-file.js';
@@ -52,15 +53,13 @@ function expired(): AppError {
   return new AppError(FILE_CODES.upload_expired, message);
 }
 
-/** The store's word counts, because with signed requests of the store's own the bytes have not passed through us. */
-async function assertUploaded(deps: UploadDeps, { blobKey, sizeBytes }: BatchFile): Promise<void> {
-  const blobs = await deps.blobs();
-  const blob = await blobs.find(blobKey);
-  if (blob?.sizeBytes === sizeBytes) return;
-  // A blob of another size would keep the right bytes out.
-  if (blob) await blobs.delete(blobKey);
-  const found = blob ? `${blob.sizeBytes} bytes came instead of ${sizeBytes}` : 'its bytes are not there';
-  throw new AppError(FILE_CODES.upload_missing, `${found}; PUT the whole file to its uploadUrl, then confirm it again`);
+/** With signed requests of the store's own the bytes have not passed through us, so the store says whether they are there. */
+async function assertUploaded(deps: UploadDeps, { blobKey, sizeBytes, sha256 }: BatchFile): Promise<void> {
+  const expected = { sizeBytes, ...(sha256 !== null && { sha256 }) };
+  const blob = await verifyBlob(await deps.blobs(), blobKey, expected);
+  if (blob.is === 'there') return;
+  const why = blob.is === 'missing' ? 'its bytes are not there' : blob.why;
+  throw new AppError(FILE_CODES.upload_missing, `${why}; PUT the whole file to its uploadUrl, then confirm it again`);
 }
 
 async function moveOn(deps: UploadDeps, { caller, log, fileId }: Confirming): Promise<void> {

@@ -142,13 +142,14 @@ export function addFileRoutes(app: App, deps: UploadDeps): void {
         tags: TAGS,
         summary: 'Process a failed file again, with a new budget of rescues',
         params: ItemParams,
-        response: { 200: FileAnswer, ...problems(404, 409) },
+        body: z.strictObject({ reason: textUpTo(2_000).optional() }),
+        response: { 200: FileAnswer, ...problems(404, 409, 413, 415) },
       },
     },
     async (request) => {
       const caller = callerOf(request);
       const file = await findHandledFile(pool, caller, request.params.id);
-      await retryFile(deps, request.log, file, actorOf(caller));
+      await retryFile(deps, request.log, file, { actor: actorOf(caller), reason: request.body.reason });
       return answerForFile(deps, caller, file.id);
     },
   );

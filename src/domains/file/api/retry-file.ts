@@ -11,7 +11,7 @@ export async function retryFile(
   deps: UploadDeps,
   log: FastifyBaseLogger,
   { id, state, confirmedAt }: FileRecord,
-  actor: Actor,
+  asked: { actor: Actor; reason: string | undefined },
 ): Promise<void> {
   if (state !== 'failed') {
     const why = state === 'ready' ? 'is ready' : `is in ${state} and has not failed`;
@@ -20,6 +20,6 @@ export async function retryFile(
   if (!confirmedAt) {
     throw new AppError(FILE_CODES.upload_missing, `file ${id} was never uploaded; register it again in a new batch`);
   }
-  await retry(deps, log, { itemId: id, actor, reason: 'its owner asked for it' });
+  await retry(deps, log, { ...asked, itemId: id });
   await forgetWarning(deps.pool, id);
 }

@@ -76,7 +76,8 @@ export function addUploadRoutes(app: App, deps: UploadDeps): void {
           'A file that is confirmed already gets the same answer again. 409 and `upload_missing`: the bytes are not there. ' +
           '410 and `upload_expired`: the batch has expired or was cancelled.',
         params: z.object({ id: z.uuid(), fileId: z.uuid() }),
-        response: { 200: Confirmed, ...problems(404, 409, 410) },
+        body: z.strictObject({}),
+        response: { 200: Confirmed, ...problems(404, 409, 410, 413, 415) },
       },
     },
     (request) => {

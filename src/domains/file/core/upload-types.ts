@@ -53,7 +53,7 @@ const KNOWN = new Set([...Object.values(BY_ENDING), ...TEXT_TYPES]);
 export const TAKEN = `text/*, ${[...KNOWN].filter((type) => !type.startsWith('text/')).join(', ')}`;
 
 /** The type without its parameters, in small letters: `Text/Plain; charset=utf-8` is `text/plain`. */
-export function bareType(mimeType: string): string {
+function bareType(mimeType: string): string {
   return (mimeType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }
 

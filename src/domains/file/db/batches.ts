@@ -128,6 +128,7 @@ export interface BatchFile {
   isThere: boolean;
   blobKey: string;
   sizeBytes: number;
+  sha256: string | null;
   confirmedAt: Date | null;
 }
 
@@ -136,7 +137,7 @@ export async function findBatchFile(sql: Sql, batchId: string, fileId: string): 
   const { rows } = await sql.query<BatchFile>(
     `SELECT b.owner, b.status, b.status = 'active' AND b.expires_at > now() AS "isOpen",
        f.id IS NOT NULL AND f.deleting_at IS NULL AS "isThere", COALESCE(f.blob_key, '') AS "blobKey",
-       COALESCE(f.size_bytes, 0)::float8 AS "sizeBytes", f.confirmed_at AS "confirmedAt"
+       COALESCE(f.size_bytes, 0)::float8 AS "sizeBytes", f.sha256, f.confirmed_at AS "confirmedAt"
      FROM upload_batches b LEFT JOIN files f ON f.batch_id = b.id AND f.id = $2 WHERE b.id = $1`,
     [batchId, fileId],
   );

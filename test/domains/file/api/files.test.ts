@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 afterEach(() => {
-  api.blobs.mood = 'well';
+  api.store.mood = 'well';
 });
 
 const NOBODY = '01a1f5cb-0000-7000-8000-000000000000';
@@ -139,7 +139,7 @@ describe('a deletion', () => {
     const { fileId, batchId } = await bring(api, ALICE);
     await makeReady(fileId);
     expect((await api.call({ method: 'DELETE', url: `/api/v2/files/${fileId}`, as: ALICE })).statusCode).toBe(204);
-    expect([...api.blobs.kept.keys()].filter((key) => key.includes(fileId))).toEqual([]);
+    expect([...api.store.kept.keys()].filter((key) => key.includes(fileId))).toEqual([]);
     for (const table of ['items WHERE id', 'files WHERE id', 'file_texts WHERE file_id', 'file_chunks WHERE file_id']) {
       expect((await api.database.pool.query(`SELECT 1 FROM ${table} = $1`, [fileId])).rowCount).toBe(0);
     }
@@ -161,7 +161,7 @@ describe('a deletion', () => {
 
   it('while the store is away is answered 202: the work ends, nobody is mailed, and the clean-up has the rest', async () => {
     const { fileId } = await bring(api, { ...ALICE, email: 'alice@example.com' });
-    api.blobs.mood = 'away';
+    api.store.mood = 'away';
     const answer = await api.call({ method: 'DELETE', url: `/api/v2/files/${fileId}`, as: ALICE });
     expect(answer.statusCode).toBe(202);
     expect(await stateOf(api, fileId)).toBe('failed');

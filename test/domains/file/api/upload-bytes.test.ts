@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { BlobStore } from '../../../../src/ports/blob-store.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createUploadSignatures } from '../../../../src/domains/file/api/upload-signature.js';
 import { until } from '../../../support/until.js';
@@ -12,6 +14,7 @@ import {
   expire,
   type FileApi,
   openFileApi,
+  register,
   registerOne,
   send,
   sha256Of,
@@ -46,7 +49,7 @@ describe('the bytes of a file', () => {
     const answer = await send(api, one.uploadUrl);
     expect(answer.statusCode).toBe(201);
     expect(answer.json()).toEqual({ fileId: one.fileId, state: 'uploaded', sizeBytes: TEXT.length });
-    expect(api.blobs.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
+    expect(api.store.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
     expect(await stateOf(api, one.fileId)).toBe('uploaded');
     expect(await batchRow(api, one.batchId)).toEqual({ status: 'active', unconfirmed: 1 });
   });
@@ -66,7 +69,7 @@ describe('the bytes of a file', () => {
       duplex: 'half',
     });
     expect(response.status).toBe(201);
-    expect(api.blobs.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
+    expect(api.store.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
   });
 
   it('that are more than announced are refused before they have all come', async () => {
@@ -83,8 +86,8 @@ describe('the bytes of a file', () => {
     }).catch((error: unknown) => error);
     endless.destroy();
     if (response instanceof Response) expect(response.status).toBe(400);
-    expect(api.blobs.received).toBeLessThan(200_000);
-    expect(api.blobs.kept.has(keyOf(one.fileId))).toBe(false);
+    expect(api.store.received).toBeLessThan(200_000);
+    expect(api.store.kept.has(keyOf(one.fileId))).toBe(false);
     expect(await stateOf(api, one.fileId)).toBe('registered');
   });
 
@@ -101,7 +104,7 @@ describe('the bytes of a file', () => {
     const lie = await send(api, one.uploadUrl, TEXT.replace('quick', 'QUICK'));
     expect(lie.statusCode).toBe(400);
     expect(lie.json()).toMatchObject({ code: 'blob_mismatch' });
-    expect(api.blobs.kept.has(keyOf(one.fileId))).toBe(false);
+    expect(api.store.kept.has(keyOf(one.fileId))).toBe(false);
     expect((await send(api, one.uploadUrl)).statusCode).toBe(201);
   });
 
@@ -117,9 +120,9 @@ describe('the bytes of a file', () => {
   it('of two requests at once are taken from one', async () => {
     const one = await registerOne(api, ALICE);
     const { arrive } = meeting(2);
-    api.blobs.beforeKeep = arrive;
+    api.store.beforeKeep = arrive;
     const answers = await Promise.all([send(api, one.uploadUrl), send(api, one.uploadUrl)]);
-    api.blobs.beforeKeep = () => Promise.resolve();
+    api.store.beforeKeep = () => Promise.resolve();
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([201, 409]);
     expect(await stateOf(api, one.fileId)).toBe('uploaded');
   });
@@ -127,38 +130,116 @@ describe('the bytes of a file', () => {
   it('that are cut off leave nothing, and may be sent again', async () => {
     const one = await registerOne(api, ALICE);
     const socket = await begin(one.uploadUrl, TEXT.length, TEXT.slice(0, 20));
-    await until('the bytes arrive', async () => api.blobs.received === 20);
+    await until('the bytes arrive', async () => api.store.received === 20);
     socket.destroy();
     await until('the API has noticed', async () => (await send(api, one.uploadUrl)).statusCode === 201);
-    expect(api.blobs.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
+    expect(api.store.kept.get(keyOf(one.fileId))?.toString()).toBe(TEXT);
   });
 
   it('are known to be there though the process died before it moved the file', async () => {
     const one = await registerOne(api, ALICE);
-    api.blobs.kept.set(keyOf(one.fileId), Buffer.from(TEXT));
+    api.store.kept.set(keyOf(one.fileId), Buffer.from(TEXT));
     expect((await send(api, one.uploadUrl)).statusCode).toBe(409);
     expect(await stateOf(api, one.fileId)).toBe('uploaded');
   });
 
   it('are not kept where the batch is cancelled while they come', async () => {
     const one = await registerOne(api, ALICE);
-    api.blobs.beforeKeep = async () => {
-      api.blobs.beforeKeep = () => Promise.resolve();
+    api.store.beforeKeep = async () => {
+      api.store.beforeKeep = () => Promise.resolve();
       await api.call({ method: 'DELETE', url: `/api/v2/uploads/batches/${one.batchId}`, as: ALICE });
     };
     const answer = await send(api, one.uploadUrl);
     expect(answer.statusCode).toBe(410);
-    expect(api.blobs.kept.has(keyOf(one.fileId))).toBe(false);
+    expect(api.store.kept.has(keyOf(one.fileId))).toBe(false);
   });
 
   it('are refused with 503 while the store is away, and may be sent again', async () => {
     const one = await registerOne(api, ALICE);
-    api.blobs.mood = 'away';
+    api.store.mood = 'away';
     const refused = await send(api, one.uploadUrl);
-    api.blobs.mood = 'well';
+    api.store.mood = 'well';
     expect(refused.statusCode).toBe(503);
     expect(refused.headers['retry-after']).toBe('5');
     expect((await send(api, one.uploadUrl)).statusCode).toBe(201);
+  });
+});
+
+describe('more uploads at once than one process receives', () => {
+  it('are told to come back later, and disturb none that is being received', async () => {
+    const files = Array.from({ length: 65 }, (_, n) => announced(TEXT, { clientId: String(n) }));
+    const { files: registered } = await register(api, ALICE, files);
+    const { arrive } = meeting(65);
+    let waiting = 0;
+    api.store.beforeKeep = () => {
+      waiting += 1;
+      return arrive();
+    };
+    const answers = Promise.all(registered.slice(0, 64).map(({ uploadUrl }) => send(api, uploadUrl)));
+    const last = registered[64]?.uploadUrl ?? '';
+    await until('all places are taken', async () => waiting === 64);
+    const refused = await send(api, last);
+    void arrive();
+    expect(refused.json()).toMatchObject({ code: 'overloaded' });
+    expect(new Set((await answers).map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
+    api.store.beforeKeep = () => Promise.resolve();
+    expect((await send(api, last)).statusCode).toBe(201);
+  });
+});
+
+describe('a large file over a slow line', () => {
+  /** Takes the bytes and keeps none. */
+  function sinkBlobs(takes: (bytes: number) => void): BlobStore {
+    return {
+      ...api.store,
+      find: () => Promise.resolve(null),
+      async put(key, bytes) {
+        let sizeBytes = 0;
+        for await (const part of bytes as AsyncIterable<Buffer>) {
+          sizeBytes += part.length;
+          takes(sizeBytes);
+        }
+        return { key, sizeBytes, storedAt: new Date() };
+      },
+    };
+  }
+
+  it('may take longer than the body of another route, and is held in memory in small parts', async () => {
+    const sizeBytes = 100_000_000;
+    let most = 0;
+    const before = process.memoryUsage();
+    const sink = sinkBlobs(() => {
+      const { arrayBuffers, heapUsed } = process.memoryUsage();
+      most = Math.max(most, arrayBuffers + heapUsed - before.arrayBuffers - before.heapUsed);
+    });
+    const slow = await openFileApi({ bodyWithinMs: 200, blobs: () => Promise.resolve(sink) });
+    await slow.app.listen({ port: 0, host: '127.0.0.1' });
+    const where = slow.app.server.address() as AddressInfo;
+    const file = announced('', { sizeBytes });
+    delete file.sha256;
+    const one = await registerOne(slow, ALICE, file);
+    const part = Buffer.alloc(1_000_000);
+    let sent = 0;
+    const began = performance.now();
+    const body = Readable.from(
+      (async function* () {
+        for (; sent < 100; sent += 1) {
+          yield part;
+          // Longer in all than an ordinary body may take.
+          await setImmediate();
+        }
+        while (performance.now() - began < 500) await setImmediate();
+      })(),
+    );
+    const response = await fetch(`http://127.0.0.1:${where.port}${one.uploadUrl}`, {
+      method: 'PUT',
+      body: Readable.toWeb(body) as ReadableStream,
+      duplex: 'half',
+    });
+    await slow.close();
+    expect(response.status).toBe(201);
+    process.stdout.write(`100 MB passed through ${Math.round(most / 1e6)} MB of memory\n`);
+    expect(most).toBeLessThan(60_000_000);
   });
 });
 

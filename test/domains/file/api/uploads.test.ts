@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 afterEach(() => {
-  api.blobs.mood = 'well';
+  api.store.mood = 'well';
   api.engine.mood = 'well';
 });
 
@@ -147,9 +147,9 @@ describe('a batch', () => {
   });
 
   it('has the addresses and headers of a store that signs requests by itself', async () => {
-    api.blobs.signs = true;
+    api.store.signs = true;
     const { files } = await register(api, ALICE);
-    api.blobs.signs = false;
+    api.store.signs = false;
     expect(files[0]).toMatchObject({ uploadHeaders: { 'x-signed': 'yes' } });
     expect(files[0]?.uploadUrl).toContain('https://store.example/uploads/');
   });
@@ -192,10 +192,10 @@ describe('a confirmation', () => {
   it('takes the bytes that went to the store directly, and no others', async () => {
     const one = await registerOne(api, ALICE);
     const key = `uploads/${sha256Of('alice').slice(0, 32)}/${one.fileId}`;
-    api.blobs.kept.set(key, Buffer.from('too short'));
+    api.store.kept.set(key, Buffer.from('too short'));
     expect((await confirm(api, ALICE, one)).json()).toMatchObject({ code: 'upload_missing' });
-    expect(api.blobs.kept.has(key)).toBe(false);
-    api.blobs.kept.set(key, Buffer.from(TEXT));
+    expect(api.store.kept.has(key)).toBe(false);
+    api.store.kept.set(key, Buffer.from(TEXT));
     expect((await confirm(api, ALICE, one)).statusCode).toBe(200);
     expect(await stateOf(api, one.fileId)).toBe('queued');
   });
@@ -230,9 +230,9 @@ describe('a confirmation', () => {
   it('while the store is away is refused, and the file stays as it was', async () => {
     const one = await registerOne(api, ALICE);
     await send(api, one.uploadUrl);
-    api.blobs.mood = 'away';
+    api.store.mood = 'away';
     const answer = await confirm(api, ALICE, one);
-    api.blobs.mood = 'well';
+    api.store.mood = 'well';
     expect(answer.statusCode).toBe(503);
     expect(await stateOf(api, one.fileId)).toBe('uploaded');
   });
@@ -283,10 +283,10 @@ describe('a batch that is cancelled', () => {
     await send(api, a.uploadUrl);
     await confirm(api, ALICE, { batchId, fileId: a.fileId });
     await send(api, b.uploadUrl);
-    const kept = api.blobs.kept.size;
+    const kept = api.store.kept.size;
     const url = `/api/v2/uploads/batches/${batchId}`;
     expect((await api.call({ method: 'DELETE', url, as: ALICE })).statusCode).toBe(204);
-    expect(api.blobs.kept.size).toBe(kept - 1);
+    expect(api.store.kept.size).toBe(kept - 1);
     const shown = (await api.call({ url, as: ALICE })).json<{ files: { id: string }[] }>();
     expect(shown).toMatchObject({ status: 'cancelled', unconfirmed: 0, states: { queued: 1, ready: 0, failed: 0 } });
     expect(shown.files.map(({ id }) => id)).toEqual([a.fileId]);
@@ -299,9 +299,9 @@ describe('a batch that is cancelled', () => {
 
   it('is answered 202 while the store is away, and its files are gone for their owner', async () => {
     const one = await registerOne(api, ALICE);
-    api.blobs.mood = 'away';
+    api.store.mood = 'away';
     const answer = await api.call({ method: 'DELETE', url: `/api/v2/uploads/batches/${one.batchId}`, as: ALICE });
-    api.blobs.mood = 'well';
+    api.store.mood = 'well';
     expect(answer.statusCode).toBe(202);
     expect((await api.call({ url: `/api/v2/files/${one.fileId}`, as: ALICE })).statusCode).toBe(404);
     const { rows } = await api.database.pool.query(

@@ -74,7 +74,7 @@ describe('npm run upload', () => {
     expect(output).toMatch(/^ {2}sent +d\.csv$/m);
     expect(output).toMatch(/^ {2}ready +a\.txt$/m);
     expect(output).toMatch(/^b\.md +3 B {2}ready$/m);
-    expect([...api.blobs.kept.values()].map((bytes) => bytes.toString())).toContain('a,b\n1,2\n');
+    expect([...api.store.kept.values()].map((bytes) => bytes.toString())).toContain('a,b\n1,2\n');
     const { rows } = await api.database.pool.query(`SELECT status FROM upload_batches WHERE owner = 'carol'`);
     expect(rows).toEqual([{ status: 'completed' }]);
   });
@@ -107,13 +107,13 @@ describe('npm run upload', () => {
   it('sends again what the store refused for a while', async () => {
     const path = fill('away', { 'later.txt': 'later' });
     let refusals = 2;
-    api.blobs.beforeKeep = async () => {
+    api.store.beforeKeep = async () => {
       refusals -= 1;
       if (refusals >= 0) throw new Error('the disk is full');
       return Promise.resolve();
     };
     const { code, output } = await upload([path]);
-    api.blobs.beforeKeep = () => Promise.resolve();
+    api.store.beforeKeep = () => Promise.resolve();
     expect(code, output).toBe(0);
     expect(refusals).toBe(-1);
   });

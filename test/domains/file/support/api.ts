@@ -3,8 +3,8 @@ import pg from 'pg';
 import { openApi, type TestApi, type TestApiOptions, type Who } from '../../../api/setup.js';
 import { createMemoryBlobs, type MemoryBlobs } from './memory-blobs.js';
 
-export interface FileApi extends Omit<TestApi, 'blobs'> {
-  blobs: MemoryBlobs;
+export interface FileApi extends TestApi {
+  store: MemoryBlobs;
   /** Tells the text of every statement that the API sends until it is stopped. */
   listenToStatements(tell: (text: string) => void): () => void;
 }
@@ -28,7 +28,7 @@ function listenToStatements(tell: (text: string) => void): () => void {
 export async function openFileApi(options: TestApiOptions = {}): Promise<FileApi> {
   const blobs = createMemoryBlobs();
   const api = await openApi({ blobs: () => Promise.resolve(blobs), ...options });
-  return { ...api, blobs, listenToStatements };
+  return { ...api, store: blobs, listenToStatements };
 }
 
 export interface Announced {

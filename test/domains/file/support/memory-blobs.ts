@@ -30,13 +30,15 @@ export function createMemoryBlobs(): MemoryBlobs {
       answer();
       if (blobs.kept.has(key)) throw new AppError('blob_exists', `there is a blob ${key}`);
       const parts: Buffer[] = [];
+      let size = 0;
       blobs.received = 0;
       for await (const part of bytes as AsyncIterable<Buffer>) {
         parts.push(part);
-        blobs.received += part.length;
-        if (blobs.received > expected.sizeBytes) throw new AppError('blob_mismatch', 'more bytes than announced');
+        size += part.length;
+        blobs.received = size;
+        if (size > expected.sizeBytes) throw new AppError('blob_mismatch', 'more bytes than announced');
       }
-      if (blobs.received !== expected.sizeBytes) throw new AppError('blob_mismatch', 'fewer bytes than announced');
+      if (size !== expected.sizeBytes) throw new AppError('blob_mismatch', 'fewer bytes than announced');
       const whole = Buffer.concat(parts);
       const sum = createHash('sha256').update(whole).digest('hex');
       if (expected.sha256 !== undefined && sum !== expected.sha256) {

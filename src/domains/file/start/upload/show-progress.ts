@@ -47,7 +47,7 @@ export function createProgressDisplay(out: NodeJS.WriteStream, totalBytes: numbe
   };
 }
 
-export function barOf(sentBytes: number, totalBytes: number): string {
+function barOf(sentBytes: number, totalBytes: number): string {
   const share = totalBytes === 0 ? 1 : Math.min(1, Math.max(0, sentBytes / totalBytes));
   const filled = Math.round(share * WIDTH);
   return `[${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}] ${String(Math.floor(share * 100)).padStart(3)} % of ${sizeOf(totalBytes)}`;
