@@ -74,6 +74,8 @@ export interface ApiDeps {
   schedules: Schedules;
   /** Starts jobs by hand, for the routes of domains. */
   jobs: Jobs;
+  /** Large contents, for the routes of domains. */
+  blobs: OpenBlobStore;
   pipelines: Readonly<Record<string, Pipeline>>;
   /** The effects of decisions besides their moves, by pipeline. */
   decisionSaves: Readonly<Record<string, AnyDecisionSaves>>;

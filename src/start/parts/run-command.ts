@@ -4,7 +4,7 @@ import { closingSentenceOf } from './closing-sentence.js';
 type Say = (line: string) => void;
 
 /** The end of a command that did its part. */
-interface CommandEnd {
+export interface CommandEnd {
   lines: readonly string[];
   /** For scripts, as one line of JSON. */
   figures: Readonly<Record<string, unknown>>;

@@ -38,7 +38,7 @@ const Dashboard = z.object({
 });
 type Dashboard = z.output<typeof Dashboard>;
 
-export function dashboardOf(pipeline: Pipeline, figures: FileFigures): Dashboard {
+function dashboardOf(pipeline: Pipeline, figures: FileFigures): Dashboard {
   const { states, parked, stuck, activeBatches, averageMs, ready24h, failed24h } = figures;
   const countOf = (...names: string[]): number => names.reduce((sum, name) => sum + (states[name] ?? 0), 0);
   const ended24h = ready24h + failed24h;

@@ -38,7 +38,7 @@ export async function readFileFigures(sql: Sql, pipeline: Pipeline, owner: strin
 }
 
 /** Exported for the benchmark, which holds the route against the bare statement. */
-export function figuresStatement(pipeline: Pipeline, owner: string | null): { text: string; values: unknown[] } {
+function figuresStatement(pipeline: Pipeline, owner: string | null): { text: string; values: unknown[] } {
   const p = new Parameters();
   const own = owner === null ? null : p.add(owner);
   const isFile = `i.pipeline = 'file'${own === null ? '' : ` AND i.owner = ${own}`}`;

@@ -3,11 +3,11 @@ import { StartError } from '../../../start/embedded/start-error.js';
 import { tokenFor } from '../../../start/parts/api-client.js';
 import { settingsOf } from '../../../start/parts/domain.js';
 import { loadConfig } from '../../../start/parts/from-domains.js';
+import { type CommandEnd, runCommand } from '../../../start/parts/run-command.js';
 import { fileSettings } from '../settings.js';
 import { followUploads } from './upload/follow-uploads.js';
 import { findLocalFiles, sha256OfFile } from './upload/local-files.js';
 import { exitCodeOf, type Outcome, tableOf, uploadFiguresOf } from './upload/report.js';
-import { type CommandEnd, runUploadCommand } from './upload/run-upload-command.js';
 import { createProgressDisplay, type ProgressDisplay } from './upload/show-progress.js';
 import { createUploadApi, type ToUpload, type Upload, type UploadApi } from './upload/upload-api.js';
 import { uploadFile } from './upload/upload-file.js';
@@ -78,4 +78,4 @@ async function sendAll(
   return { done, failed };
 }
 
-await runUploadCommand(USAGE, upload);
+await runCommand({ name: 'upload', usage: USAGE, run: upload });

@@ -48,6 +48,7 @@ beforeAll(async () => {
     ...{ pool: stack.limited, prisma, engine: stack.engine, pipelines: { file: table, [table.name]: table } },
     ...{ schedules: createFakeSchedules(), jobs: createFakeJobs(), hub, metrics: createMetrics() },
     blobs,
+    embedder: () => Promise.reject(new Error('no route of this test embeds a text')),
     logger: pino({ level: 'silent' }),
     ...{ decisionSaves: {}, follows: [], remarks: [], engineQueues: [], metricParts: [] },
     domainRoutes: [(to, parts) => fileDomain.routes?.(to, parts, domainSettingsOf(config, fileDomain))],

@@ -5,7 +5,7 @@ import { addToScan, beginScan, endScan, listKeysWithoutFile, type OrphanBlob } f
 import type { Scope } from './orphan-cleanup.js';
 
 /** Every key of a file begins so. Blobs of other domains in the same store are none of ours. */
-export const UPLOADS = 'uploads/';
+const UPLOADS = 'uploads/';
 
 /** A file's row is committed before anybody is told its upload address. So a blob without a row has lost its row, and can't get another.
  *  The day is for an upload that was under way when its row was deleted, and for clocks that differ. */
