@@ -480,10 +480,10 @@ const cases: Case[] = [
     at: null,
   },
   {
-    name: 'a suspect, and no worker asks for work',
+    name: 'a suspect that asked for a place before the last worker went',
     given: {
       item: { beatAt: ago(7_200) },
-      waiting: { ...failed, crashes: 2, placeAskedAt: ago(7_200), askedBefore: 0, error: null, retryAt: null },
+      waiting: { ...failed, crashes: 2, placeAskedAt: ago(7_200), askedBefore: 0, error: null, retryAt: ago(3) },
       ...{ engine: 'alive', pollers: 0 },
     },
     reason: 'no_worker',

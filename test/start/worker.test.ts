@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
 import { projectRoot } from '../../src/config.js';
 import { runStartOf } from '../../src/db/spine/items.js';
 import { canary } from '../../src/domains/canary/table.js';
@@ -44,6 +44,14 @@ it('a worker that was told to sweeps as well, where no API does, and lets go whe
   expect([...new Set(identities)]).toEqual([expect.stringMatching(new RegExp(`:${String(child.pid)}$`))]);
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
+it('a worker says again and again that it is there, because its supervisor would end it for its silence', async () => {
+  const child = await startWorker('--pipelines', 'canary');
+  onTestFinished(() => void child.kill('SIGKILL'));
+
+  expect(await once(child, 'message')).toEqual([{ alive: true }, undefined]);
+  expect(await once(child, 'message')).toEqual([{ alive: true }, undefined]);
 });
 
 it('a worker leaves when it is given a task of an installation that has come to the namespace after it', async () => {

@@ -16,6 +16,8 @@ export interface RunHistory {
   scheduled: string[];
   /** How long Temporal waits before it tries each of them for the second time, and at most before any time. */
   retriesMs: (readonly [number, number])[];
+  /** The levels that they were scheduled with; null: the level of the run. */
+  levels: (number | null)[];
   /** Local activities that ended, as markers tell. */
   local: number;
   /** Why workflow tasks failed: a non-determinism error would be here. */
@@ -43,6 +45,9 @@ export async function historyOf(client: Client, run: Named, runId?: string): Pro
       const { initialInterval, maximumInterval } = each.activityTaskScheduledEventAttributes?.retryPolicy ?? {};
       return initialInterval && maximumInterval ? [[tsToMs(initialInterval), tsToMs(maximumInterval)] as const] : [];
     }),
+    levels: events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled ? [scheduled.priority?.priorityKey ?? null] : [],
+    ),
     local: events.filter((each) => each.markerRecordedEventAttributes?.markerName === 'core_local_activity').length,
     taskFailures: events.flatMap((each) => failureOf(each) ?? []),
     json: JSON.parse(historyToJSON(history)) as unknown,

@@ -35,7 +35,10 @@ describe('a run of another installation under the id of our item, as in a copied
     await theirs.start(run);
 
     await ours.end(run);
+    await ours.terminate(run, 'it is not ours');
 
+    // A run that is asked to end goes on until a worker reads it.
+    expect((await handleOf(run).describe()).raw.workflowExtendedInfo?.cancelRequested).toBe(false);
     expect(await ours.describe(run)).toEqual({ is: 'gone', how: 'foreign' });
     expect(await theirs.describe(run)).toEqual({ is: 'alive', wedgedBy: null });
     await until('the run is listed', async () => (await openRunsOf(theirs, line)).length === 1);

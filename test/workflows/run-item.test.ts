@@ -94,6 +94,20 @@ describe.concurrent('one stage per state', () => {
     ]);
   });
 
+  it('goes on at the level that its item was given while a stage ran', async () => {
+    const line = await working(straight);
+    const run = await line.start({
+      read: async (context) => {
+        await stack.pool.query('UPDATE items SET priority = 100 WHERE id = $1', [context.item.id]);
+        return leave(context);
+      },
+    });
+
+    expect(await line.closed(run)).toBe('final');
+    const { levels } = await historyOf(stack.temporal.client, run);
+    expect(levels.slice(1)).toEqual([1, 1]);
+  });
+
   it('goes where the outcome says', async () => {
     const line = await working(straight);
     const empty = await line.start({ read: (context) => leave(context, 'empty') });

@@ -164,6 +164,19 @@ describe('a breaker', () => {
     await spine.pool.query(`DELETE FROM attempts WHERE pipeline = 'busy'`);
   });
 
+  it('stays closed after a failure among more successes without a look under its lock, so that no failing commit waits for another', async () => {
+    const walk = hand();
+    const ids = await walk.makeMany(14);
+    for (const id of ids.slice(0, 8)) await walk.finish(await walk.claimed(id));
+    await walk.storm(ids.slice(8, 13));
+    const looking = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
+    const lock = await holdLock(spine, looking, [`breaker:${line.name}`]);
+
+    await walk.storm(ids.slice(13)).finally(() => lock.release());
+
+    expect(await breakerOf()).toBeUndefined();
+  });
+
   it('is not opened by processes that did not start, because they say nothing of the stage', async () => {
     const walk = hand();
     const ids = await walk.makeMany(8);

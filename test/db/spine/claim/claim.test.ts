@@ -88,6 +88,8 @@ describe('a claim is answered run', () => {
     expect(next).toMatchObject({ attempt: 2, errors: 0 });
     expect(await taskOf(spine.pool, id, 'read')).toMatchObject({ status: 'running', crashes: 1, ownDeaths: 0 });
     expect(await attemptsOf(spine.pool, id)).toEqual(['read crash']);
+    const { rows } = await spine.pool.query('SELECT error_class FROM attempts WHERE item_id = $1', [id]);
+    expect(rows).toEqual([{ error_class: 'WORKER_CRASH' }]);
     expect(await beatTask(spine.pool, lost, null)).toBe(false);
     expect(await hand.finish(lost)).toBe('superseded');
   });
