@@ -10,9 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 beforeEach(async () => {
-  await api.database.pool.query(
-    'TRUNCATE items, upload_batches, orphan_scans, receipts CASCADE',
-  );
+  await api.database.pool.query('TRUNCATE items, upload_batches, orphan_scans, receipts CASCADE');
   api.engine.status = { is: 'gone', how: 'failed' };
   api.engine.started = [];
 });
@@ -95,6 +93,9 @@ describe('GET /api/v2/uploads/dashboard', () => {
       await makeFile(pool, { state: 'ready', batchId, createdAgo: 90, confirmedAgo: 40, movedAgo: 10 });
     }
     await makeFile(pool, { state: 'ready', batchId, createdAgo: 9_000, confirmedAgo: 9_000, movedAgo: 4_000 });
+    await pool.query(
+      `UPDATE files f SET confirmed_at = i.ended_at - interval '30 seconds' FROM items i WHERE i.id = f.id AND f.confirmed_at > now() - interval '1 hour'`,
+    );
     const { metrics } = await get<{ metrics: object }>('dashboard');
     expect(metrics).toMatchObject({ averageProcessingTime: 30_000 });
   });
@@ -196,7 +197,7 @@ describe('GET /api/v2/uploads/stuck', () => {
     });
     expect(shown.files[1]).toMatchObject({ retryCount: 2 });
     expect(shown.files[0]?.stuckDuration).toBeGreaterThanOrEqual(7_200_000);
-    expect(shown.files[0]?.diagnosis.reason).toBe('workflow_closed');
+    expect(shown.files[0]?.diagnosis.reason).toBe('no_worker');
     expect(shown.files[0]?.diagnosis.sentence).not.toBe('');
   });
 
