@@ -79,10 +79,15 @@ describe('GET /api/v2/uploads/dashboard', () => {
       },
       ...{ activeBatches: 1, dlqDepth: 2, stuckFiles: 0 },
       queueDepths: { 'file-extract': 4, 'file-chunk': 1, 'file-embed': 1 },
-      metrics: { averageProcessingTime: expect.any(Number), throughput24h: 3, failureRate24h: 25 },
+      metrics: { averageProcessingTime: expect.any(Number) as number, throughput24h: 3, failureRate24h: 25 },
     });
     expect(recentErrors).toEqual([
-      { fileId: failed.id, fileName: 'bad.pdf', error: 'broken header', timestamp: expect.stringMatching(/Z$/) },
+      {
+        fileId: failed.id,
+        fileName: 'bad.pdf',
+        error: 'broken header',
+        timestamp: expect.stringMatching(/Z$/) as string,
+      },
     ]);
   });
 
@@ -257,7 +262,7 @@ describe('POST /api/v2/uploads/stuck/:fileId/retry', () => {
     const { id } = await makeFile(api.database.pool, { state: 'chunking', ...STUCK });
     const alive = await post(`stuck/${id}/retry`);
     expect(alive.statusCode).toBe(409);
-    expect(alive.json()).toMatchObject({ code: 'still_alive', diagnosis: { reason: expect.any(String) } });
+    expect(alive.json()).toMatchObject({ code: 'still_alive', diagnosis: { reason: expect.any(String) as string } });
 
     const registered = await makeFile(api.database.pool, STUCK);
     const waits = await post(`stuck/${registered.id}/retry`);
@@ -366,7 +371,7 @@ describe('orphan blobs and abandoned uploads', () => {
 
     const shown = await get<{ orphanBlobs: { samples: string[] }; abandonedUploads: { oldestAge: number } }>('orphans');
     expect(shown).toMatchObject({
-      lastScanTime: expect.stringMatching(/Z$/),
+      lastScanTime: expect.stringMatching(/Z$/) as string,
       orphanBlobs: { count: 12, totalSize: 60 },
       abandonedUploads: { count: 1 },
     });
