@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { callerOf } from '../../../api/http/access.js';
 import { actorOf, hasRole, WRITERS } from '../../../api/http/permissions.js';
 import { problems } from '../../../api/http/problem.js';
+import { textUpTo } from '../../../api/http/text-up-to.js';
 import { pipelineOf, type ReaderDeps } from '../../../api/items/item-reader.js';
 import { driveOn } from '../../../api/items/retry.js';
 import type { App } from '../../../api/parts.js';
@@ -11,6 +12,8 @@ import { askedOwner, OwnerQuery } from './asked-owner.js';
 import { retryAllStuck } from './retry-all-stuck.js';
 
 const TAGS = ['uploads'];
+
+const Body = z.strictObject({ reason: textUpTo(2_000).optional() });
 
 const Retried = z.object({
   success: z.literal(true),
@@ -39,7 +42,8 @@ export function addStuckRetryRoutes(app: App, deps: ReaderDeps & { drop(owner: s
           'Refused with 409 and the diagnosis while the file lives, and with 400 when it has ended. It counts in the budget of rescues, and ' +
           'is allowed when that is spent.',
         params: z.object({ fileId: z.uuid() }),
-        response: { 200: Retried, ...problems(404, 409) },
+        body: Body,
+        response: { 200: Retried, ...problems(404, 409, 413, 415) },
       },
     },
     async (request) => {
@@ -54,7 +58,8 @@ export function addStuckRetryRoutes(app: App, deps: ReaderDeps & { drop(owner: s
           `file ${fileId} is ${before.state}, which is a final state: it is not stuck`,
         );
       }
-      await driveOn(deps, request.log, { itemId: fileId, actor: actorOf(caller) });
+      const { reason } = request.body;
+      await driveOn(deps, request.log, { itemId: fileId, actor: actorOf(caller), reason });
       deps.drop(before.owner);
       const after = await findRetriedFile(deps.pool, { id: fileId, owner });
       return {
@@ -73,7 +78,8 @@ export function addStuckRetryRoutes(app: App, deps: ReaderDeps & { drop(owner: s
         summary: 'Drive all stuck files of the caller on',
         description: 'The files are queued at once, and their runs are started one after the other.',
         querystring: OwnerQuery,
-        response: { 200: RetriedAll, ...problems(409) },
+        body: z.strictObject({}),
+        response: { 200: RetriedAll, ...problems(409, 413, 415) },
       },
     },
     async (request) => {

@@ -58,7 +58,7 @@ function figuresStatement(pipeline: Pipeline, owner: string | null): { text: str
         WHERE f.deleting_at IS NOT NULL AND ${isOwn('f')} GROUP BY i.state
       ) counted GROUP BY state) summed), '{}') AS states,
     (SELECT count(*)::int FROM upload_batches b WHERE b.status = 'active' AND ${isOwn('b')}) AS "activeBatches",
-    (SELECT count(*)::int FROM items i JOIN files f ON f.id = i.id WHERE ${stuckFileCondition(pipeline, owner, p)}) AS stuck,
+    (SELECT count(*)::int FROM items i WHERE ${stuckFileCondition(pipeline, owner, p)}) AS stuck,
     (SELECT count(*)::int FROM items i WHERE ${isFile} AND i.ended_at IS NULL AND i.parked_at IS NOT NULL
       AND i.state = ANY (ARRAY['registered', 'uploaded', 'queued', 'extracting', 'chunking', 'embedding'])) AS parked,
     coalesce((SELECT json_agg(json_build_object('fileId', e.id, 'fileName', e.name, 'error', e.error, 'timestamp', e.at) ORDER BY e.at DESC)
@@ -90,12 +90,14 @@ export interface Abandoned {
 /** Files that have waited for their upload for so long. */
 export async function readAbandoned(sql: Sql, owner: string | null, abandonedAfterMs: number): Promise<Abandoned> {
   const p = new Parameters();
-  const isOwn = owner === null ? 'true' : `i.owner = ${p.add(owner)}`;
+  // With the condition that they live, the planner might walk the index of the live files of all owners.
+  const isOwn = owner === null ? 'i.ended_at IS NULL' : `i.owner = ${p.add(owner)}`;
   const { rows } = await sql.query<Abandoned>(
-    `SELECT count(*)::int AS count, round(extract(epoch FROM now() - min(f.created_at)) * 1000)::float8 AS "oldestAgeMs"
-     FROM items i JOIN files f ON f.id = i.id
-     WHERE i.pipeline = 'file' AND i.state = 'registered' AND i.ended_at IS NULL AND ${isOwn} AND f.deleting_at IS NULL
-       AND f.created_at < now() - ${p.add(abandonedAfterMs)} * interval '1 millisecond'`,
+    `SELECT count(*)::int AS count, round(extract(epoch FROM now() - min(i.created_at)) * 1000)::float8 AS "oldestAgeMs"
+     FROM items i
+     WHERE i.pipeline = 'file' AND i.state = 'registered' AND ${isOwn}
+       AND i.id NOT IN (SELECT d.id FROM files d WHERE d.deleting_at IS NOT NULL)
+       AND i.created_at < now() - ${p.add(abandonedAfterMs)} * interval '1 millisecond'`,
     p.values,
   );
   return rows[0] ?? { count: 0, oldestAgeMs: null };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { blobPrefixOf } from '../../../../src/domains/file/db/blob-key.js';
+import { blobPrefixOf } from '../../../../src/domains/file/core/blob-key.js';
 import { addToScan, beginScan, endScan } from '../../../../src/domains/file/db/orphan-scans.js';
 import { ADMIN, ALICE, BOB, openApi, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
 import { daysAgo, hoursAgo, makeBatch, makeFile, stateOf } from '../support/files.js';
@@ -79,14 +79,14 @@ describe('GET /api/v2/uploads/dashboard', () => {
       },
       ...{ activeBatches: 1, dlqDepth: 2, stuckFiles: 0 },
       queueDepths: { 'file-extract': 4, 'file-chunk': 1, 'file-embed': 1 },
-      metrics: { averageProcessingTime: expect.any(Number) as unknown, throughput24h: 3, failureRate24h: 25 },
+      metrics: { averageProcessingTime: expect.any(Number) as number, throughput24h: 3, failureRate24h: 25 },
     });
     expect(recentErrors).toEqual([
       {
         fileId: failed.id,
         fileName: 'bad.pdf',
         error: 'broken header',
-        timestamp: expect.stringMatching(/Z$/) as unknown,
+        timestamp: expect.stringMatching(/Z$/) as string,
       },
     ]);
   });
@@ -98,6 +98,9 @@ describe('GET /api/v2/uploads/dashboard', () => {
       await makeFile(pool, { state: 'ready', batchId, createdAgo: 90, confirmedAgo: 40, movedAgo: 10 });
     }
     await makeFile(pool, { state: 'ready', batchId, createdAgo: 9_000, confirmedAgo: 9_000, movedAgo: 4_000 });
+    await pool.query(
+      `UPDATE files f SET confirmed_at = i.ended_at - interval '30 seconds' FROM items i WHERE i.id = f.id AND f.confirmed_at > now() - interval '1 hour'`,
+    );
     const { metrics } = await get<{ metrics: object }>('dashboard');
     expect(metrics).toMatchObject({ averageProcessingTime: 30_000 });
   });
@@ -199,7 +202,7 @@ describe('GET /api/v2/uploads/stuck', () => {
     });
     expect(shown.files[1]).toMatchObject({ retryCount: 2 });
     expect(shown.files[0]?.stuckDuration).toBeGreaterThanOrEqual(7_200_000);
-    expect(shown.files[0]?.diagnosis.reason).toBe('workflow_closed');
+    expect(shown.files[0]?.diagnosis.reason).toBe('no_worker');
     expect(shown.files[0]?.diagnosis.sentence).not.toBe('');
   });
 
@@ -259,7 +262,7 @@ describe('POST /api/v2/uploads/stuck/:fileId/retry', () => {
     const { id } = await makeFile(api.database.pool, { state: 'chunking', ...STUCK });
     const alive = await post(`stuck/${id}/retry`);
     expect(alive.statusCode).toBe(409);
-    expect(alive.json()).toMatchObject({ code: 'still_alive', diagnosis: { reason: expect.any(String) as unknown } });
+    expect(alive.json()).toMatchObject({ code: 'still_alive', diagnosis: { reason: expect.any(String) as string } });
 
     const registered = await makeFile(api.database.pool, STUCK);
     const waits = await post(`stuck/${registered.id}/retry`);
@@ -368,7 +371,7 @@ describe('orphan blobs and abandoned uploads', () => {
 
     const shown = await get<{ orphanBlobs: { samples: string[] }; abandonedUploads: { oldestAge: number } }>('orphans');
     expect(shown).toMatchObject({
-      lastScanTime: expect.stringMatching(/Z$/) as unknown,
+      lastScanTime: expect.stringMatching(/Z$/) as string,
       orphanBlobs: { count: 12, totalSize: 60 },
       abandonedUploads: { count: 1 },
     });
