@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { blobPrefixOf } from '../../../../src/domains/file/core/blob-key.js';
+import { blobPrefixOf } from '../../../../src/domains/file/db/blob-key.js';
 import { addToScan, beginScan, endScan } from '../../../../src/domains/file/db/orphan-scans.js';
 import { ADMIN, ALICE, BOB, openApi, type TestApi, VIEWER, type Who } from '../../../api/setup.js';
 import { daysAgo, hoursAgo, makeBatch, makeFile, stateOf } from '../support/files.js';

@@ -35,6 +35,8 @@ export async function openBenchApp(
   const hub = startEventHub({ pool, logger });
   const app = await buildApp({
     ...{ pool, prisma, engine, hub, logger, schedules: createFakeSchedules(), jobs: createFakeJobs() },
+    blobs: () => Promise.reject(new Error('no figure needs a blob')),
+    embedder: () => Promise.reject(new Error('no figure needs a vector')),
     ...buildDomainApi(config),
     pipelines: pipelinesOf(config),
     metrics: createMetrics(),

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../../../src/db/postgres/migrate.js';
-import { blobPrefixOf } from '../../../../src/domains/file/core/blob-key.js';
+import { blobPrefixOf } from '../../../../src/domains/file/db/blob-key.js';
 
 /** The owner whose figures are read; the same files in every scene. */
 export const MEASURED = 'measured';
-export const MEASURED_FILES = 1_000;
+const MEASURED_FILES = 1_000;
 
 /** The owner whose stuck files are all retried. */
 export const HEAVY = 'heavy';

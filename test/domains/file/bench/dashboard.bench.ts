@@ -7,7 +7,7 @@ import { createPool } from '../../../../src/db/postgres/client.js';
 import { rescueItem } from '../../../../src/db/spine/control.js';
 import { noteAccepted } from '../../../../src/db/spine/due.js';
 import { SYSTEM } from '../../../../src/db/spine/transition.js';
-import { blobPrefixOf } from '../../../../src/domains/file/core/blob-key.js';
+import { blobPrefixOf } from '../../../../src/domains/file/db/blob-key.js';
 import { readAbandoned, readFileFigures } from '../../../../src/domains/file/db/dashboard.js';
 import { findOrphanReport } from '../../../../src/domains/file/db/orphan-scans.js';
 import {
