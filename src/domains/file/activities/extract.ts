@@ -18,6 +18,7 @@ export interface ExtractDeps {
 export interface StreamedContent {
   name: string;
   sizeBytes: number;
+  sha256: string | null;
   bytes: Readable;
   signal: AbortSignal;
 }
@@ -27,10 +28,10 @@ export function extractStage({ reads, blobs, extractor, withContent }: ExtractDe
   return async ({ item, signal, progress }) => {
     const stored = await findStoredFile(reads, item.id);
     if (!stored) throw new AppError('bad_input', 'The file was deleted before it was read.');
-    const { name, sizeBytes, blobKey } = stored;
+    const { name, sizeBytes, sha256, blobKey } = stored;
     progress({ fetchesBytes: sizeBytes });
     const bytes = await (await blobs()).get(blobKey, { signal });
-    const read = await withContent({ name, sizeBytes, bytes, signal }, (content) =>
+    const read = await withContent({ name, sizeBytes, sha256, bytes, signal }, (content) =>
       extractor.extract(content, signal, progress),
     );
     const { format, pages = null, isRecognized, isTruncated } = read;

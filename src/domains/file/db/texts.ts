@@ -5,6 +5,7 @@ import { storableJson } from '../../../db/postgres/parameters.js';
 export interface StoredFile {
   name: string;
   sizeBytes: number;
+  sha256: string | null;
   blobKey: string;
 }
 
@@ -21,7 +22,7 @@ export interface ExtractedText {
 /** What the extract stage must know of a file. Undefined: the file was deleted. */
 export async function findStoredFile(sql: Sql, id: string): Promise<StoredFile | undefined> {
   const { rows } = await sql.query<Omit<StoredFile, 'sizeBytes'> & { sizeBytes: string }>(
-    'SELECT name, size_bytes AS "sizeBytes", blob_key AS "blobKey" FROM files WHERE id = $1',
+    'SELECT name, size_bytes AS "sizeBytes", sha256, blob_key AS "blobKey" FROM files WHERE id = $1',
     [id],
   );
   return rows[0] && { ...rows[0], sizeBytes: Number(rows[0].sizeBytes) };

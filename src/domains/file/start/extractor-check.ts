@@ -19,7 +19,7 @@ async function checkExtractor({ config }: Patient): Promise<Finding> {
   try {
     const formats: string[] = [];
     for (const content of [tinyPdf(), tinyPicture()]) {
-      const given = { name: 'check', sizeBytes: content.length, bytes: Readable.from([content]), signal };
+      const given = { name: 'check', sizeBytes: content.length, sha256: null, bytes: Readable.from([content]), signal };
       const read = await withContent(given, (found) => extractor.extract(found, signal, () => undefined));
       formats.push(read.format);
     }

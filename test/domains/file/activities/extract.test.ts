@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +20,9 @@ const folder = mkdtempSync(join(tmpdir(), 'unstuck-stage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A file with these bytes in the store, and the stage that reads it. */
-async function given(bytes: Buffer, { name = 'a.txt', sizeBytes = bytes.length, extractor = real } = {}) {
+async function given(bytes: Buffer, { name = 'a.txt', sizeBytes = bytes.length, sha256 = '', extractor = real } = {}) {
   const { id, blobKey } = await queueFile(spine, { name, sizeBytes });
+  if (sha256 !== '') await spine.pool.query('UPDATE files SET sha256 = $2 WHERE id = $1', [id, sha256]);
   const blobs = blobsInMemory(new Map([[blobKey, bytes]]));
   const withContent = createWithContent(folder);
   const run = extractStage({ reads: spine.pool, blobs: blobs.open, extractor, withContent });
@@ -66,6 +68,16 @@ describe('the stage extract', () => {
     expect(await rowsOf('SELECT format, pages, width FROM files WHERE id = $1', id)).toEqual([
       { format: 'pdf', pages: 1, width: null },
     ]);
+  });
+
+  it('refuses bytes of another checksum than was announced, and reads those of the right checksum', async () => {
+    const bytes = Buffer.from('Greetings');
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const right = await given(bytes, { sha256 });
+    const wrong = await given(Buffer.from('Greeting!'), { sha256 });
+
+    expect((await right.extract()).result.outcome).toBe('done');
+    await expect(wrong.extract()).rejects.toThrow('another SHA-256');
   });
 
   it('replaces the text of an earlier time', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,6 +15,8 @@ const CONTENT: FolderKind = { prefix: 'unstuck-content-', abandonedAfterMs: 3_60
 export interface StreamedContent {
   name: string;
   sizeBytes: number;
+  /** As announced. Null: its owner did not say. */
+  sha256: string | null;
   bytes: Readable;
   signal: AbortSignal;
 }
@@ -34,14 +37,14 @@ export function createWithContent(temporaryFolder: string) {
   }
 
   return async <T>(content: StreamedContent, work: (content: ContentOnDisk) => Promise<T>): Promise<T> => {
-    const { name, sizeBytes, bytes, signal } = content;
+    const { name, bytes, signal } = content;
     try {
       await prepare();
       return await withTemporaryFolder(
         temporaryFolder,
         async (folder) => {
           const path = join(folder, 'content');
-          await pipeline(bytes, sizeCheck(sizeBytes), createWriteStream(path, { mode: 0o600 }), { signal });
+          await pipeline(bytes, compareBytes(content), createWriteStream(path, { mode: 0o600 }), { signal });
           return await work({ path, name });
         },
         CONTENT,
@@ -52,19 +55,28 @@ export function createWithContent(temporaryFolder: string) {
   };
 }
 
-/** A store may hold other bytes than were registered, and a connection may end early. */
-function sizeCheck(sizeBytes: number): Transform {
+/** A store may hold other bytes than were announced, because not every store checks those that do not pass through us, and a connection
+ *  may end early. */
+function compareBytes({ sizeBytes, sha256 }: Pick<StreamedContent, 'sizeBytes' | 'sha256'>): Transform {
   let size = 0;
-  const fail = (): AppError =>
+  const hash = sha256 === null ? null : createHash('sha256');
+  const unlikeSize = (): AppError =>
     new AppError(FILE_CODES.extraction_failed, `the store gave ${size} bytes of a file that has ${sizeBytes}`);
   return new Transform({
     transform(chunk: Buffer, _, done) {
       size += chunk.length;
-      if (size > sizeBytes) done(fail());
+      hash?.update(chunk);
+      if (size > sizeBytes) done(unlikeSize());
       else done(null, chunk);
     },
     flush(done) {
-      done(size === sizeBytes ? null : fail());
+      if (size !== sizeBytes) done(unlikeSize());
+      else if (hash && hash.digest('hex') !== sha256) done(unlikeSum());
+      else done();
     },
   });
+}
+
+function unlikeSum(): AppError {
+  return new AppError('bad_input', 'The stored bytes have another SHA-256 than was announced. Upload the file again.');
 }
