@@ -27,10 +27,10 @@ describe('the schedules of files', () => {
   });
 
   it.each(['* * * * *', '0 3 * * 1', '61 3 * * *', 'daily', '*/90 * * * *'])(
-    'refuse %s, and say which shapes there are',
+    'refuse %s, and say what is expected',
     (text) => {
       expect(() => loadConfig({ ORPHAN_CLEANUP_SCHEDULE: text })).toThrow(
-        /ORPHAN_CLEANUP_SCHEDULE: expected a cron text of one of the shapes/,
+        /ORPHAN_CLEANUP_SCHEDULE: expected a cron expression such as/,
       );
     },
   );

@@ -4,6 +4,8 @@ import { until } from '../../../support/until.js';
 
 /** Somebody who uploads files over HTTP and waits for what becomes of them. */
 export interface Uploader {
+  register(files: readonly Content[]): Promise<{ batchId: string; files: Registered[] }>;
+  send(file: Registered, text: string): Promise<void>;
   /** Registers, uploads and confirms files of one batch. Returns their ids. */
   upload(files: readonly Content[]): Promise<string[]>;
   get(path: string): Promise<Record<string, unknown>>;
@@ -16,7 +18,7 @@ export interface Content {
   mimeType?: string;
 }
 
-interface Registered {
+export interface Registered {
   fileId: string;
   uploadUrl: string;
   uploadHeaders?: Record<string, string>;
@@ -45,22 +47,32 @@ export async function uploaderOf({ url, token }: Installation, subject: string):
 
   const get = (path: string): Promise<Record<string, unknown>> => ask(path, { headers: { authorization } });
 
+  async function register(contents: readonly Content[]): Promise<{ batchId: string; files: Registered[] }> {
+    const files = contents.map(({ name, text, mimeType = 'text/plain' }, at) => {
+      const bytes = Buffer.from(text);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      return { clientId: String(at), name, mimeType, sizeBytes: bytes.length, sha256 };
+    });
+    const batch = await post('/api/v2/uploads/batches', { files });
+    return { batchId: String(batch['batchId']), files: batch['files'] as Registered[] };
+  }
+
+  async function send({ uploadUrl, uploadHeaders = {} }: Registered, text: string): Promise<void> {
+    const headers = { 'content-type': 'application/octet-stream', ...uploadHeaders };
+    await ask(uploadUrl, { method: 'PUT', headers, body: text });
+  }
+
   return {
     get,
+    register,
+    send,
     async upload(contents) {
-      const files = contents.map(({ name, text, mimeType = 'text/plain' }, at) => {
-        const bytes = Buffer.from(text);
-        const sha256 = createHash('sha256').update(bytes).digest('hex');
-        return { clientId: String(at), name, mimeType, sizeBytes: bytes.length, sha256 };
-      });
-      const batch = await post('/api/v2/uploads/batches', { files });
-      const registered = batch['files'] as Registered[];
-      for (const [at, { fileId, uploadUrl, uploadHeaders = {} }] of registered.entries()) {
-        const headers = { 'content-type': 'application/octet-stream', ...uploadHeaders };
-        await ask(uploadUrl, { method: 'PUT', headers, body: contents[at]?.text ?? '' });
-        await post(`/api/v2/uploads/batches/${String(batch['batchId'])}/files/${fileId}/confirm`, {});
+      const { batchId, files } = await register(contents);
+      for (const [at, file] of files.entries()) {
+        await send(file, contents[at]?.text ?? '');
+        await post(`/api/v2/uploads/batches/${batchId}/files/${file.fileId}/confirm`, {});
       }
-      return registered.map(({ fileId }) => fileId);
+      return files.map(({ fileId }) => fileId);
     },
     async reaches(id, state, withinMs = REACHES_WITHIN_MS) {
       const isThere = async () => (await get(`/api/v2/files/${id}`))['state'] === state || null;
