@@ -1,17 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-const root = join(import.meta.dirname, '../../..');
-const page = readFileSync(join(root, 'docs/submissions-proofs.md'), 'utf8');
+const root = join(import.meta.dirname, '..');
+const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('-proofs.md'));
 
-/** A test as the page names it. */
+/** A test as a page names it. */
 const NAMED = /`(test\/[^`]+\.test\.ts)` “([^”]+)”/g;
 
-const named = [...page.matchAll(NAMED)].map(([, file = '', title = '']) => ({ file, title }));
+function namedIn(page: string): { file: string; title: string }[] {
+  return [...page.matchAll(NAMED)].map(([, file = '', title = '']) => ({ file, title }));
+}
 
 /** Each promise is an entry of a list, and the tests that show it are the entries below it. */
-const promises = page.split(/^- /m).slice(1);
+function promisesIn(page: string): string[] {
+  return page.split(/^- /m).slice(1);
+}
 
 /** Whether the file has a test of that very name, in whatever quotes. */
 function hasTest(file: string, title: string): boolean {
@@ -20,22 +24,26 @@ function hasTest(file: string, title: string): boolean {
   return [`'${title}'`, `"${title}"`, `\`${title}\``].some((quoted) => text.includes(quoted));
 }
 
-describe('docs/submissions-proofs.md', () => {
+describe.each(pages)('docs/%s', (name) => {
+  const page = readFileSync(join(root, 'docs', name), 'utf8');
+
   it('names tests that are there', () => {
-    expect(named.length).toBeGreaterThan(40);
+    const named = namedIn(page);
+    expect(named.length).toBeGreaterThan(20);
     expect(named.filter(({ file, title }) => !hasTest(file, title))).toEqual([]);
   });
 
   it('names a test for each promise, or says that there is none yet', () => {
-    expect(promises.length).toBeGreaterThan(40);
+    const promises = promisesIn(page);
+    expect(promises.length).toBeGreaterThan(15);
     expect(promises.filter((each) => !each.includes(' “') && !each.includes('Not shown yet'))).toEqual([]);
   });
+});
 
+describe('the look for a named test', () => {
   it('knows a test that is gone', () => {
-    expect(hasTest('test/domains/submission/submissions-page.test.ts', 'names tests that are there')).toBe(true);
-    expect(
-      hasTest('test/domains/submission/submissions-page.test.ts', ['names tests', 'that are not there'].join(' ')),
-    ).toBe(false);
+    expect(hasTest('test/proofs-pages.test.ts', 'names tests that are there')).toBe(true);
+    expect(hasTest('test/proofs-pages.test.ts', ['names tests', 'that are not there'].join(' '))).toBe(false);
     expect(hasTest('test/no-such.test.ts', 'names tests that are there')).toBe(false);
   });
 });
