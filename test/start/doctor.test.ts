@@ -66,6 +66,7 @@ describe('npm run doctor', () => {
       'api',
       'tokens',
       'data folder',
+      'embedder',
       'blob store',
       'blob folder',
       ...listDomainChecks().map(({ name }) => name),
