@@ -1,6 +1,7 @@
 import type { Domain } from '../../start/parts/domain.js';
 import { createFileLetter } from './api/file-letter.js';
 import { cleanUpMetrics } from './db/clean-up-totals.js';
+import { fileKeeps } from './db/keeps.js';
 import { type FileSettings, fileSettings } from './settings.js';
 import { extractorCheck } from './start/extractor-check.js';
 import { fileJobs } from './start/jobs.js';
@@ -25,6 +26,7 @@ export const fileDomain: Domain<FileSettings> = {
     },
   ],
   jobs: fileJobs,
+  keeps: fileKeeps,
   metrics: cleanUpMetrics,
   checks: [extractorCheck],
   async stages(parts, settings) {

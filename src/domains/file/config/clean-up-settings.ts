@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { cronText, whole } from '../../../config/values.js';
+import { msOf } from '../../../core/span.js';
+import { cronText, keptText, whole } from '../../../config/values.js';
 
 /** A month in milliseconds: a longer wait is a mistake of the unit. */
 const LONGEST_MS = 2_678_400_000;
@@ -12,6 +13,8 @@ export const cleanUpVariables = {
   FAILED_FILE_RETENTION_DAYS: whole(1, 3_650).default(30),
   ORPHAN_CLEANUP_SCHEDULE: cronText.default({ dailyAt: '03:00' }),
   BATCH_TIMEOUT_SCHEDULE: cronText.default({ every: '1h' }),
+  // As long as receipts: an upload that is questioned can be looked into for a quarter of a year.
+  UPLOAD_BATCHES_KEPT: keptText.default('90d'),
   // In seconds. 0: every figure is read anew.
   DASHBOARD_CACHE_TTL: whole(0, 86_400).default(300),
 };
@@ -24,6 +27,7 @@ export function cleanUpOf(given: Given) {
     failedKeptDays: given.FAILED_FILE_RETENTION_DAYS,
     orphanCleanupWhen: given.ORPHAN_CLEANUP_SCHEDULE,
     batchTimeoutWhen: given.BATCH_TIMEOUT_SCHEDULE,
+    batchesKeptMs: msOf(given.UPLOAD_BATCHES_KEPT),
     dashboardCacheMs: given.DASHBOARD_CACHE_TTL * 1_000,
   };
 }
