@@ -35,6 +35,8 @@ interface Watched {
 /** The same bytes, with the store's errors in our words. Destroying the answer ends the source, and so does the signal. */
 export function translateErrors(source: Readable, { translate, signal }: Watched): Readable {
   const passed = new PassThrough();
+  // A store that fails before a reader listens must not end the process. The reader finds the stream destroyed.
+  passed.on('error', () => undefined);
   source.once('error', (error) => passed.destroy(translate(error)));
   source.once('close', () => {
     if (!source.readableEnded) passed.destroy(translate(new Error('the store ended the stream early')));

@@ -74,13 +74,33 @@ export async function startKillableChild({ script, maxBytes, faults }: ChildOpti
     },
     (cause: unknown) => faults.gone('could not be started', false, cause),
   );
+  /** Those who wait for an answer. A race of each answer against `ended` would keep all answers in memory for as long as the process lives. */
+  const waiting = new Set<(fault: Error) => void>();
+  let gone: Error | undefined;
+  void ended.then((fault) => {
+    gone = fault;
+    for (const fail of waiting) fail(fault);
+  });
+
+  async function answerOrEnd<T>(answer: Promise<T>): Promise<T> {
+    let leave: () => void = () => undefined;
+    const end = new Promise<never>((_, fail) => {
+      if (gone) return fail(gone);
+      waiting.add(fail);
+      leave = () => waiting.delete(fail);
+    });
+    try {
+      return await Promise.race([answer, end]);
+    } finally {
+      leave();
+    }
+  }
 
   /** The next answer. Fails with the reason why there is none, once the process is gone for certain. */
   function nextAnswer({ timeoutMs, signal: outer, onProgress }: Limits) {
     return runWithinTime({ signal: outer, timeoutMs }, async (signal) => {
       try {
-        const gone = ended.then((fault) => Promise.reject(fault));
-        return await Promise.race([nextEnd(child, signal, onProgress), gone]);
+        return await answerOrEnd(nextEnd(child, signal, onProgress));
       } catch (error) {
         child.kill('SIGKILL');
         await ended;

@@ -8,6 +8,8 @@ const SILENCE_MS = 60_000;
  *  fail when the sender falls silent or goes. A receiver that is slow is not the sender's fault. */
 export function watchBody(body: Readable, silenceMs = SILENCE_MS): Readable {
   const watched = new PassThrough();
+  // A sender that goes before a receiver listens must not end the process. The receiver finds the stream destroyed.
+  watched.on('error', () => undefined);
   const timer = setTimeout(() => {
     if (body.isPaused()) timer.refresh();
     else watched.destroy(new AppError('request_timeout', `no byte came for ${silenceMs / 1_000} s`));

@@ -11,13 +11,17 @@ import { moveLocked } from './transition.js';
 export async function deleteItem(transaction: Sql, pipeline: Pipeline, request: Request): Promise<boolean> {
   const item = await lockItem(transaction, request.itemId);
   if (!item) return false;
-  const row = rowOf(pipeline, item.state);
-  const isAtRest = isRests(row) && claimedState(row) === undefined;
-  if (!isEnd(row) && !isAtRest) throw conflictOf(item, 'is worked on; cancel it before it is deleted');
+  if (!mayDelete(pipeline, item.state)) throw conflictOf(item, 'is worked on; cancel it before it is deleted');
   const note = noteOf(item, 'deleted', request.actor);
   await moveLocked(transaction, pipeline, item, { ...note, metadata: reasonOf(request) });
   await transaction.query('DELETE FROM attempts WHERE item_id = $1', [item.id]);
   await transaction.query('DELETE FROM decisions WHERE item_id = $1', [item.id]);
   await transaction.query('DELETE FROM items WHERE id = $1', [item.id]);
   return true;
+}
+
+/** Whether no run works on an item in this state. */
+export function mayDelete(pipeline: Pipeline, state: string): boolean {
+  const row = rowOf(pipeline, state);
+  return isEnd(row) || (isRests(row) && claimedState(row) === undefined);
 }

@@ -36,17 +36,18 @@ export const file = definePipeline({
     uploaded: { rests: 'awaiting_upload', then: { confirmed: 'queued' } },
     queued: { rests: 'backlog', then: { claimed: 'extracting' } },
     extracting: {
-      // The extractor's own limit is below this. A file that takes longer is hostile or broken, which opens no breaker.
-      does: stage('extract', { ...STAGE, within: '10m', progressWithin: '5m', ownFaults: ['SCAN_TIMEOUT'] }),
+      // The extractor has a limit of its own for each file. `within` bounds the wait behind a hundred files that all take that long, and
+      // `progressWithin` the silence while a file waits or is read. A file that takes longer is hostile or broken, which opens no breaker.
+      does: stage('extract', { ...STAGE, within: '6h', progressWithin: '10m', ownFaults: ['SCAN_TIMEOUT'] }),
       then: { done: 'chunking' },
     },
     chunking: {
-      does: stage('chunk', { ...STAGE, within: '5m', ownFaults: ['SCAN_TIMEOUT'] }),
+      does: stage('chunk', { ...STAGE, within: '6h', ownFaults: ['SCAN_TIMEOUT'] }),
       then: { done: 'embedding' },
     },
     embedding: {
-      // The largest text has some 20,000 chunks; the local model embeds about ten a second.
-      does: stage('embed', { ...STAGE, within: '2h', progressWithin: '2m' }),
+      // The largest text has some 20,000 chunks; the local model embeds about ten a second, and files wait for one another.
+      does: stage('embed', { ...STAGE, within: '1d', progressWithin: '10m' }),
       then: { done: 'ready' },
     },
     ready: { ends: 'done' },

@@ -26,8 +26,8 @@ async function endWork(deps: UploadDeps, log: FastifyBaseLogger, file: FileRecor
     const changed = await cancelItem(deps.pool, (name) => pipelineOf(deps, name), request);
     await tellEngine(log, () => deps.engine.wake(changed));
   } catch (error) {
-    // It has ended meanwhile, or another request has deleted it.
-    if (!isAppError(error) || !['state_conflict', 'not_found'].includes(error.code)) throw error;
+    // It has ended meanwhile, another request has deleted it, or its row is being written: then the clean-up ends its work.
+    if (!isAppError(error) || !['state_conflict', 'not_found', 'still_alive'].includes(error.code)) throw error;
   }
 }
 

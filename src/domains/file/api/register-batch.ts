@@ -93,9 +93,14 @@ function ownAddress({ signatures, publicUrl }: UploadDeps, fileId: string, until
   throw new AppError('switched_off', `this installation has no secret to sign upload addresses with; ${remedy}`);
 }
 
-/** Refuses before anything is created where no address could be given for the bytes. */
+/** A signature for the probe must only be possible, and nobody is told of it. */
+const PROBE_MS = 60_000;
+
+/** Refuses before anything is created where no address could be given for the bytes: the store cannot be opened, has no keys to sign with,
+ *  or leaves the signing to us and we have no secret. */
 export async function assertAddressable(deps: UploadDeps): Promise<void> {
-  if (deps.signatures) return;
   const blobs = await deps.blobs();
-  if (blobs.kind === 'disk') ownAddress(deps, '', new Date());
+  const soon = new Date(Date.now() + PROBE_MS);
+  const probe = await blobs.signPut(`${blobPrefixOf('')}${uuidv7()}`, { sizeBytes: 1 }, soon);
+  if (!probe) ownAddress(deps, '', soon);
 }

@@ -50,7 +50,10 @@ export async function addUploadBytesRoute(app: App, deps: UploadDeps): Promise<v
       },
       async (request, reply) => {
         const { fileId } = request.params;
+        // A caller without a signature must not hold a connection by its body, however slowly that comes.
+        void reply.header('Connection', 'close');
         assertSigned(deps, fileId, request.query);
+        void reply.removeHeader('Connection');
         const upload = await findUpload(deps.pool, fileId);
         if (upload && !WITHOUT_BYTES.includes(upload.state)) throw uploadedAlready();
         if (!upload?.isOpen || upload.state !== 'registered') {

@@ -33,3 +33,10 @@ export function cleanUpOf(given: Given) {
 }
 
 export type CleanUpSettings = ReturnType<typeof cleanUpOf>;
+
+/** A batch promises until when it takes bytes, so no file of it may be deleted as abandoned before that. */
+export function cleanUpProblemsIn(given: Given & { BATCH_TIMEOUT_MS: number }): string[] {
+  if (given.ABANDONED_UPLOAD_THRESHOLD_MS >= given.BATCH_TIMEOUT_MS) return [];
+  const expected = `at least BATCH_TIMEOUT_MS, ${given.BATCH_TIMEOUT_MS}, because a batch takes bytes for so long`;
+  return [`ABANDONED_UPLOAD_THRESHOLD_MS: expected ${expected}, got ${given.ABANDONED_UPLOAD_THRESHOLD_MS}`];
+}

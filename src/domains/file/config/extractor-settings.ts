@@ -13,7 +13,9 @@ const AROUND_MS = 120_000;
 export const extractorVariables = {
   // The longest document tried, a book of 117 pages, takes two seconds. Reading pictures takes seconds for each page, so four minutes
   // are a scan of some hundred pages. Temporal's own limit must not be reached before ours, which gives a reason to the owner.
-  FILE_EXTRACT_TIMEOUT_MS: whole(1_000, msOf(stageOf(file, 'extract').row.within) - AROUND_MS).default(240_000),
+  FILE_EXTRACT_TIMEOUT_MS: whole(1_000, msOf(stageOf(file, 'extract').row.progressWithin ?? '10m') - AROUND_MS).default(
+    240_000,
+  ),
   // Of one process; a worker has two. The largest document tried takes a third. A spreadsheet with a million cells takes most of it.
   FILE_EXTRACT_MEMORY_MB: whole(384, 16_384).default(1_024),
   FILE_EXTRACT_TEMP_DIR: z.string().optional(),

@@ -71,7 +71,7 @@ export async function countStates(sql: Sql, ids: readonly string[]): Promise<Map
 }
 
 /** One file fewer is waited for. The last file completes a batch that is active. */
-const ONE_FEWER = `unconfirmed = unconfirmed - 1,
+export const ONE_FEWER = `unconfirmed = unconfirmed - 1,
   status = CASE WHEN unconfirmed = 1 AND status = 'active' THEN 'completed' ELSE status END,
   ended_at = CASE WHEN unconfirmed = 1 AND status = 'active' THEN now() ELSE ended_at END`;
 

@@ -3,8 +3,12 @@ import { detectLanguage, stemmerOf } from '../core/search/language.js';
 import { foldAccents, spaceWords } from '../core/search/search-text.js';
 import type { Chunk } from '../ports/extractor.js';
 
-/** Some megabytes for one statement. The largest text has some 20,000 chunks. */
-const CHUNKS_PER_STATEMENT = 1_000;
+/** Words are spaced and folded between two statements of a transaction, which may idle for 1.5 s. Those of a hundred chunks take a tenth of
+ *  that, also where words must be found by a dictionary. */
+const CHUNKS_PER_STATEMENT = 100;
+
+/** A few chunks tell the language. */
+const CHUNKS_OF_SAMPLE = 10;
 
 /** The words of a chunk: by their stems as they are written, by their stems without accents, and whole without accents. A query asks in
  *  the same three ways. */
@@ -18,7 +22,12 @@ export async function replaceChunks(
   { id, owner }: { id: string; owner: string },
   chunks: readonly Chunk[],
 ): Promise<{ language: string | null }> {
-  const language = detectLanguage(chunks.map(({ text }) => text).join('\n'));
+  const language = detectLanguage(
+    chunks
+      .slice(0, CHUNKS_OF_SAMPLE)
+      .map(({ text }) => text)
+      .join('\n'),
+  );
   await transaction.query('DELETE FROM file_chunks WHERE file_id = $1', [id]);
   for (let from = 0; from < chunks.length; from += CHUNKS_PER_STATEMENT) {
     const some = chunks.slice(from, from + CHUNKS_PER_STATEMENT);

@@ -1,4 +1,5 @@
 import type { Sql } from '../../../ports/sql.js';
+import { ONE_FEWER } from './batches.js';
 
 /** A file that its owner has not confirmed. */
 export interface UnconfirmedFile {
@@ -41,19 +42,17 @@ export async function listUnconfirmedOf(
   return rows;
 }
 
-/** Notes that the system confirmed the file, whatever has become of its batch. The caller has locked the item. False: the file is
- *  being deleted. */
+/** Notes that the system confirmed the file, whatever has become of its batch. The caller has locked the item. The batch is locked before
+ *  the file, as everywhere. False: the file is being deleted, or is confirmed; the caller rolls back. */
 export async function confirmBySystem(transaction: Sql, fileId: string): Promise<boolean> {
   const { rowCount } = await transaction.query(
-    `WITH confirmed AS (
-       UPDATE files SET confirmed_at = now() WHERE id = $1 AND deleting_at IS NULL AND confirmed_at IS NULL RETURNING batch_id
-     ), counted AS (
-       UPDATE upload_batches b SET unconfirmed = b.unconfirmed - 1,
-         status = CASE WHEN b.unconfirmed = 1 AND b.status = 'active' THEN 'completed' ELSE b.status END,
-         ended_at = CASE WHEN b.unconfirmed = 1 AND b.status = 'active' THEN now() ELSE b.ended_at END
-       FROM confirmed WHERE b.id = confirmed.batch_id AND b.unconfirmed > 0
+    `WITH counted AS (
+       UPDATE upload_batches b SET ${ONE_FEWER} FROM files f
+       WHERE f.id = $1 AND f.deleting_at IS NULL AND f.confirmed_at IS NULL AND b.id = f.batch_id AND b.unconfirmed > 0
+       RETURNING f.id AS file_id
      )
-     SELECT 1 FROM confirmed`,
+     UPDATE files SET confirmed_at = now() FROM counted
+     WHERE id = file_id AND deleting_at IS NULL AND confirmed_at IS NULL`,
     [fileId],
   );
   return rowCount === 1;

@@ -55,6 +55,15 @@ function somebody(): Who & { sub: string } {
 }
 
 describe('a search of files', () => {
+  it.each([`${'-'.repeat(60)} zinc`, `${'- '.repeat(60)}zinc`, `zinc ${'-a '.repeat(100)}`, '-("-"-"-zinc'])(
+    'answers an odd query like any other: %s',
+    async (q) => {
+      const who = somebody();
+      await store({ owner: who.sub, texts: ['Zinc melts at 420 degrees.'] });
+      expect((await search(who, q)).degraded).toBe(false);
+    },
+  );
+
   it('answers a line for each passage: its file, place, text, and how it was found', async () => {
     const who = somebody();
     const texts = [{ text: 'Zinc melts at 420 degrees.', title: 'Metals', page: 7 }];

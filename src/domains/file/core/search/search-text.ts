@@ -28,3 +28,13 @@ export function foldAccents(text: string): string {
 export function wordsIn(text: string): string[] {
   return [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
 }
+
+/** Nobody leaves out more words than this. Postgres refuses a query with more than some thirty of them in a row. */
+const MAX_MINUSES = 20;
+
+/** The text without minuses that leave out no word, such as those of a rule of dashes: Postgres takes each for an operator. */
+export function tameMinuses(text: string): string {
+  const tamed = text.replace(/-(?![\p{L}\p{N}"])/gu, ' ');
+  const minuses = tamed.match(/(?<![\p{L}\p{N}])-/gu)?.length ?? 0;
+  return minuses > MAX_MINUSES ? tamed.replace(/(?<![\p{L}\p{N}])-/gu, ' ') : tamed;
+}

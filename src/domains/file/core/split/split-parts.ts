@@ -10,7 +10,7 @@ export function splitParts(parts: readonly TextPart[], countTokens: CountTokens,
   const chunks: Chunk[] = [];
   for (const part of parts) {
     if (chunks.length >= maxChunks) break;
-    chunks.push(...chunksOf(part, countTokens, maxChunks - chunks.length));
+    for (const chunk of chunksOf(part, countTokens, maxChunks - chunks.length)) chunks.push(chunk);
   }
   return chunks.slice(0, maxChunks);
 }
@@ -28,11 +28,16 @@ function* titledPieces(part: TextPart, countTokens: CountTokens, maxPieces: numb
     case 'table':
       yield { title, pieces: splitTable(part, countTokens, maxPieces) };
       return;
-    case 'markdown':
+    case 'markdown': {
+      let left = maxPieces;
       for (const section of sectionsOf(part.text)) {
-        yield { title: joinTitles(title, section.title), pieces: splitText(section.text, countTokens, { maxPieces }) };
+        if (left <= 0) return;
+        const pieces = splitText(section.text, countTokens, { maxPieces: left });
+        left -= pieces.length;
+        yield { title: joinTitles(title, section.title), pieces };
       }
       return;
+    }
     case 'text':
     case 'code':
       yield { title, pieces: splitText(part.text, countTokens, { maxPieces }) };

@@ -6,8 +6,9 @@ const SAMPLE = 20_000;
 /** Longer texts are not parsed only to learn whether they are JSON. */
 const MAX_PARSED = 5_000_000;
 
+/** A comment ends at its first end. If it could end at any, a text of many comments would be matched in exponentially many ways. */
 const HTML =
-  /^\s*(?:<!--[\s\S]*?-->\s*)*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
+  /^\s*(?:<!--(?:(?!-->)[\s\S])*-->\s*)*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 
 const CODE_NAME =
   /\.(?:[cm]?[jt]sx?|py|pyi|ipynb|rb|rs|go|java|kt|kts|scala|groovy|c|h|cc|cpp|cxx|hpp|hh|cs|fs|vb|swift|mm?|php|pl|pm|r|jl|lua|dart|ex|exs|erl|hs|clj|lisp|el|ml|nim|zig|sol|sql|sh|bash|zsh|fish|ps1|bat|cmd|awk|css|scss|sass|less|vue|svelte|astro|ya?ml|toml|ini|cfg|conf|properties|env|gradle|cmake|tf|proto|graphql|gql|tex|bib|diff|patch|asm|s|f90|pas|vhdl?|v)$|(?:^|\/)(?:dockerfile|makefile|rakefile|gemfile|jenkinsfile)$/i;

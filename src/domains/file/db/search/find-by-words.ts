@@ -1,6 +1,6 @@
 import type { Sql } from '../../../../ports/sql.js';
 import { stemmerOf } from '../../core/search/language.js';
-import { foldAccents, spaceWords, wordsIn } from '../../core/search/search-text.js';
+import { foldAccents, spaceWords, tameMinuses, wordsIn } from '../../core/search/search-text.js';
 import { hasOperators, type QueryWord, weighWords, wordsToFind } from '../../core/search/word-weights.js';
 import type { ReadyFile } from '../../ports/vector-index.js';
 import { IS_FOUND } from './list-ready-files.js';
@@ -29,6 +29,7 @@ export async function findByWords(
   { owner, text, files, limit }: { owner: string; text: string; files: readonly ReadyFile[]; limit: number },
 ): Promise<WordHit[]> {
   const spaced = spaceWords(text);
+  const strict = tameMinuses(spaced);
   const stemmers = [...new Set(files.map(({ language }) => stemmerOf(language)))].filter((each) => each !== null);
   const total = files.reduce((sum, { chunks }) => sum + chunks, 0);
   const words = weighWords(await lookUpWords(sql, { owner, spaced, stemmers }), total);
@@ -51,7 +52,7 @@ export async function findByWords(
     [
       ...[owner, wanted.map(({ query }) => `(${query})`).join(' | ')],
       ...[words.map(({ query }) => query), words.map(({ weight }) => weight), whole],
-      ...[spaced, foldAccents(spaced), stemmers, hasOperators(text), limit],
+      ...[strict, foldAccents(strict), stemmers, hasOperators(text), limit],
     ],
   );
   return rows.map(({ fileId, seq, share }) => ({ fileId, seq, share: Number(share ?? 0) }));

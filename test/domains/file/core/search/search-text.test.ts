@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { foldAccents, spaceWords, wordsIn } from '../../../../../src/domains/file/core/search/search-text.js';
+import {
+  foldAccents,
+  spaceWords,
+  tameMinuses,
+  wordsIn,
+} from '../../../../../src/domains/file/core/search/search-text.js';
 
 describe('the text of the full-text search', () => {
   it('has spaces between words where the script has none', () => {
@@ -26,5 +31,12 @@ describe('the text of the full-text search', () => {
 
   it('has words, and signs that are none', () => {
     expect(wordsIn('A red-hot (stove)!')).toEqual(['A', 'red', 'hot', 'stove']);
+  });
+
+  it('keeps minuses that leave out a word, and no others', () => {
+    expect(tameMinuses('contract -parties -"two words" well-known')).toBe('contract -parties -"two words" well-known');
+    expect(tameMinuses(`${'-'.repeat(40)} invoice`).trim()).toBe('invoice');
+    expect(tameMinuses(`${'- '.repeat(40)}invoice`).trim()).toBe('invoice');
+    expect(tameMinuses('-a '.repeat(40))).not.toContain('-');
   });
 });

@@ -158,3 +158,8 @@ describe('splitting', () => {
     expect(split(parts)).toHaveLength(20_000);
   });
 });
+
+it('splits a Markdown text of very many short sections, up to the most chunks that are kept', () => {
+  const text = Array.from({ length: 130_000 }, (_, n) => `# ${n}\nx\n`).join('');
+  expect(splitParts([{ kind: 'markdown', text }], (piece) => piece.length)).toHaveLength(20_000);
+});

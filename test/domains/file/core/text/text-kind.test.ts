@@ -23,4 +23,10 @@ describe('the kind of a text', () => {
   ])('is %s for %j named %s', (kind, text, name) => {
     expect(textKindOf(text, name)).toBe(kind);
   });
+
+  it('is soon told of a text that begins with many comments', () => {
+    const comments = Array.from({ length: 60 }, (_, n) => `<!-- comment ${n} -->`).join('\n');
+    expect(textKindOf(`${comments}\n# Title\n\n- an entry\n`, 'a.md')).toBe('markdown');
+    expect(textKindOf(`${comments}\n<html><body>text</body></html>`, 'a.txt')).toBe('html');
+  });
 });
