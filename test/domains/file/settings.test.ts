@@ -54,3 +54,12 @@ describe('the names that operators of uploads know', () => {
     expect(problemsOf(environment)).toEqual([problem]);
   });
 });
+
+describe('the threshold of abandoned uploads', () => {
+  it('is refused below the time for which a batch takes bytes', () => {
+    expect(problemsOf({ BATCH_TIMEOUT_MS: '172800000' })).toEqual([
+      'ABANDONED_UPLOAD_THRESHOLD_MS: expected at least BATCH_TIMEOUT_MS, 172800000, because a batch takes bytes for so long, got 86400000',
+    ]);
+    expect(problemsOf({ BATCH_TIMEOUT_MS: '172800000', ABANDONED_UPLOAD_THRESHOLD_MS: '172800000' })).toEqual([]);
+  });
+});

@@ -4,6 +4,7 @@ import { insertBatch } from '../../../../src/domains/file/db/batches.js';
 import { fileRow } from '../../../../src/domains/file/db/files.js';
 import { file as pipeline } from '../../../../src/domains/file/table.js';
 import { v7 as uuidv7 } from 'uuid';
+import { movesOf } from '../../../support/facts.js';
 import { ADA, byHand, useSpine } from '../../../support/spine.js';
 import { createMemoryBlobs } from '../support/memory-blobs.js';
 
@@ -70,5 +71,16 @@ describe('the deletion of a file', () => {
     if (!first) throw new Error('a file');
     expect(await Promise.all([remove(first), remove(first), remove(first)])).toEqual(['deleted', 'deleted', 'deleted']);
     expect(await batch()).toEqual({ status: 'active', unconfirmed: 2 });
+  });
+
+  it('ends the work on a file that a run works on, before its bytes go', async () => {
+    const { files, remove, isThere } = await setup(1);
+    const [file] = files;
+    if (!file) throw new Error('one file');
+    await spine.pool.query(`UPDATE items SET state = 'extracting' WHERE id = $1`, [file.id]);
+
+    expect(await remove(file)).toBe('deleted');
+    expect(await isThere(file.id)).toBe(false);
+    expect(await movesOf(spine.pool, file.id)).toContain('extracting>failed');
   });
 });
